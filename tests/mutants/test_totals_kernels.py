@@ -26,7 +26,7 @@ MUTANTS = {
     ),
     "a sum keeps 64 bits": (FEATURES, "high += low >> 32", "high += 0", OF_FEATURES),
     "a sum beyond 64 bits is taken as one within": (FEATURES, "if -(2**31) <= high < 2**31:", "if True:", OF_FEATURES),
-    "a value is new whenever it comes": (FEATURES, "+= inside[thing, code] == 0", "+= 1", OF_FEATURES),
+    "a value is new whenever it comes": (FEATURES, "+= inside[number, code] == 0", "+= 1", OF_FEATURES),
     "the next window begins with sums of the one before": (
         FEATURES, "high[:], low[:], unknown[:], different[:] = 0, 0, 0, 0", "different[:] = 0", OF_FEATURES,
     ),

@@ -1,4 +1,4 @@
-"""`at_least` of every backend against all totals, added up in fractions, on random streams."""
+"""`at_least` of every backend, compared with totals added up in fractions, on random streams."""
 
 from collections import Counter, defaultdict
 from fractions import Fraction
@@ -10,9 +10,9 @@ import skyband
 from skyband.engines import local
 from skyband_totals.exact.bar import BAR, SIZE, STOCK
 
-ROWS = {"misra-gries": 12_000}  # which keeps the youngest as they are
+ROWS = {"misra-gries": 12_000}  # the youngest rows are kept unchanged
 SPAN = 60
-"""Seconds that a stream lasts."""
+"""The length of a stream in seconds."""
 WINDOWS = (20, 50)
 EVERY = 10
 UNIT = 0.1
@@ -22,10 +22,10 @@ KINDS = {
     "distinct": {"total": "distinct", "value": "page"},
 }
 LOOSE = {"misra-gries": {"epsilon": 0.9}, "frequent-items-panes": {"epsilon": 0.4}}
-"""Such that totals have bounds, and not all objects are known."""
+"""Parameters with which totals have bounds and not all objects are kept."""
 LOOSE["k-skb"] = {"epsilon": 0.7, "delta": 1e-4}
 CASES = [("exact", total, groups) for total in KINDS for groups in (1, 40)]
-"""40 groups are small."""
+"""With 40 groups, each is small."""
 CASES += [(name, total, groups) for name in LOOSE for total in ("rows", "sum") for groups in (1, 3)]
 CASES += [("k-skb", "distinct", groups) for groups in (1, 3)]
 FLOATS = 1e-9
@@ -46,7 +46,7 @@ def stream(seed, groups, size=1000):
 
 
 def truth(rows, total):
-    """{(moment in seconds, window, group): {object: total}}, of each window of all rows."""
+    """{(moment in seconds, window, group): {object: total}} of all windows."""
     found = defaultdict(Counter)
     pairs = set()
     for row in rows.to_pylist():
@@ -76,13 +76,13 @@ def answered(rows, name, total, groups, **limits):
 
 
 def limits_of(totals, seed):
-    """Totals that objects have: with one unit more or less asked, the answer would be another."""
+    """Totals of objects: with one unit more or less, the answer would change."""
     some = sorted({total for counted in totals.values() for total in counted.values() if total > 0})
     return [some[0], some[len(some) // 4], some[len(some) * 3 // 4 + seed], some[-1]]
 
 
 @pytest.mark.parametrize(("name", "total", "groups"), CASES)
-def test_the_objects_that_have_so_much_are_in_the_answer(name, total, groups):
+def test_objects_that_reach_the_total_are_in_the_answer(name, total, groups):
     unsure = 0
     for seed in range(2):
         rows = stream(seed, groups, ROWS.get(name, 1000))
@@ -107,13 +107,13 @@ def test_the_objects_that_have_so_much_are_in_the_answer(name, total, groups):
                     assert row["low"] * (1 - FLOATS) <= counted[key] <= row["high"] * (1 + FLOATS)
                     assert row["high"] * (1 + FLOATS) >= float(least), "what has surely less is in the answer"
                     unsure += row["low"] < float(least) <= row["high"]
-    if groups == 1:  # of a group that is small all is known
+    if groups == 1:  # a small group is exact
         assert (unsure > 0) == (name != "exact"), "no total had bounds"
 
 
 @pytest.mark.parametrize("groups", [1, 40], ids=["alone", "groups"])
 @pytest.mark.parametrize("total", KINDS)
-def test_with_the_other_limits_it_is_what_all_agree_on(total, groups):
+def test_with_other_limits_objects_must_meet_them_all(total, groups):
     rows = stream(7, groups)
     totals = truth(rows, total)
     for least in limits_of(totals, 0)[:3]:
@@ -127,8 +127,8 @@ def test_with_the_other_limits_it_is_what_all_agree_on(total, groups):
 
 @pytest.mark.parametrize("total", KINDS)
 @pytest.mark.parametrize("limit", [{"share": 1e-300}, {"share": 5e-324, "k": 2**62}, {"k": 2**62}, {"at_least": 0.5}])
-def test_limits_that_leave_all_objects_in_are_no_limits(limit, total):
-    """The limit of 1e-300 is 2**62 objects, and twice that is no int64: a bar at so many would leave no candidate."""
+def test_limits_that_all_objects_meet_have_no_effect(limit, total):
+    """The limit of 1e-300 is 2**62 objects, and twice that does not fit int64: a bar there would leave no candidate."""
     if limit == {"at_least": 0.5} and total != "sum":
         pytest.skip("refused: every object of an answer has one")
     rng = np.random.default_rng(3)

@@ -1,4 +1,4 @@
-"""Windows of a zone's calendar and heavy-hitters: against plain Python, a moment at a time."""
+"""Calendar windows of heavy-hitters, compared with plain Python, moment by moment."""
 
 import pyarrow as pa
 import pytest
@@ -8,7 +8,7 @@ from skyband.engines import local
 
 @pytest.mark.parametrize("zone", ["Europe/Paris", "America/Sao_Paulo", "Australia/Lord_Howe", "Pacific/Apia"])
 @pytest.mark.parametrize("backend", ["exact", "misra-gries"])
-def test_totals_of_each_window_as_counted_in_plain_python(zone, backend):
+def test_totals_of_each_window_equal_those_of_plain_python(zone, backend):
     asked = asked_for(zone)["so far" if backend == "exact" else "whole"]
     rows = visits(zone, seed=7)
     query = {
@@ -32,8 +32,8 @@ def test_totals_of_each_window_as_counted_in_plain_python(zone, backend):
 
 @pytest.mark.parametrize("offset", [1, 250_000, 999_999])
 @pytest.mark.parametrize("by", [[], ["group"]])
-def test_days_that_begin_within_a_second_part_its_rows(offset, by):
-    """Rows one microsecond before a day begins, and when it does, are of one second and of two days."""
+def test_days_that_begin_within_a_second_divide_its_rows(offset, by):
+    """Rows a microsecond before a day begins, and at its begin, are in the same second but in different days."""
     day = 86_400_000_000
     ts = [day - 1, day + offset - 1, day + offset, day + offset + 1, 2 * day + offset - 1, 2 * day + offset]
     rows = pa.table({"ts": pa.array(ts, pa.timestamp("us", "UTC")), "group": [1] * len(ts), "item": [7] * len(ts)})

@@ -1,4 +1,4 @@
-"""Objects of several columns, and columns of an object's latest row, against looking them up in the source."""
+"""Objects of several columns, and columns of an object's latest row, compared with looking them up in the source."""
 
 from collections import defaultdict
 
@@ -16,7 +16,7 @@ FAR = {"delay": "0 seconds", "k": None, "share": 1e-9}
 
 
 def rows(seed, count=400):
-    """Rows with a time of their own each; beside `name` and `place`, the column that joins them."""
+    """Rows with distinct times, and a column that joins `name` and `place`."""
     table = events(seed, count).sort_by("ts")
     times = np.asarray(table["ts"].cast(pa.int64())) + np.arange(count)
     names, places = table["name"].to_pylist(), table["place"].to_pylist()
@@ -28,7 +28,7 @@ def rows(seed, count=400):
 
 @pytest.mark.parametrize("windows", [{}, {"windows": ["today", "30 seconds"], "every": "30 seconds"}])
 @pytest.mark.parametrize("total", TOTALS)
-def test_objects_of_two_columns_bring_columns_of_their_latest_row(total, windows):
+def test_objects_of_two_columns_carry_columns_of_their_latest_row(total, windows):
     table = rows(1)
     asked = {**TOTALS[total], **windows, **FAR}
     found = apply(table, family("heavy-hitters", object=["name", "place"], carry=["number", "note", "words"], **asked))
@@ -52,8 +52,8 @@ def test_objects_of_two_columns_bring_columns_of_their_latest_row(total, windows
 
 
 @pytest.mark.parametrize("keys", [{}, {"windows": ["90 rows"], "every": "30 rows", "delay": "0 seconds"}])
-def test_shards_restored_states_and_order_cannot_be_seen(keys):
-    """Many rows of one moment, some alike in all but what they carry."""
+def test_shards_restored_states_and_order_do_not_change_the_answers(keys):
+    """Many rows have equal times, and some are equal except for what they carry."""
     table = events(2, 600)
     asked = family("heavy-hitters", object=["name", "side"], carry=["number", "place", "words"], **keys)
     whole = apply(table, asked)
@@ -66,7 +66,7 @@ def test_shards_restored_states_and_order_cannot_be_seen(keys):
 
 
 def in_batches(table, asked):
-    """The answers where rows come 70 at a time, the state saved and restored after each batch."""
+    """The answers with 70 rows at a time, where the state is saved and restored after each batch."""
     run, pieces = LocalRun.start(asked, table.schema), []
     for batch in table.combine_chunks().to_batches(max_chunksize=70):
         pieces.append(run.push(batch))
@@ -78,13 +78,13 @@ def in_batches(table, asked):
 
 
 @pytest.mark.parametrize("backend", ["misra-gries", "k-skb"])
-def test_every_ranker_brings_them(backend):
+def test_every_ranker_carries_columns(backend):
     table, asked = rows(4), family("heavy-hitters", object=["name", "place"], carry="number")
     found = apply(table, asked, {"total-ranker": backend})
     assert found.equals(apply(table, asked))
 
 
-def test_no_rows_have_no_answers_and_a_null_no_object():
+def test_no_rows_have_no_answers_and_null_objects_are_dropped():
     table = rows(5, 80)
     asked = family("heavy-hitters", object=["name", "place"], carry="number")
     assert len(apply(table.slice(0, 0), asked)) == 0
@@ -104,6 +104,6 @@ def test_no_rows_have_no_answers_and_a_null_no_object():
         ({"object": ["name", "total"]}, r"object: 'total' is also the name of another column of the answers"),
     ],
 )
-def test_names_that_would_come_twice_are_told(changes, said):
+def test_names_that_would_occur_twice_are_refused(changes, said):
     with pytest.raises(ConfigError, match=said):
         family("heavy-hitters", **changes)

@@ -1,4 +1,4 @@
-"""Every backend of this distribution does what its role asks."""
+"""Conformance of the total-rankers of this distribution with their role."""
 
 from skyband_specs.suite import *  # noqa: F403
 

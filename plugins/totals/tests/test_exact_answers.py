@@ -1,4 +1,4 @@
-"""total-ranker/exact where answers are many, long or far apart: what it keeps in order, moves and lays out anew."""
+"""total-ranker/exact with many, long or sparse answers: sorting, moving and reallocating."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ WINDOW, SLIDE = 4000, 500
 
 
 def ranked(objects, k):
-    """The k objects with most rows: (objects, totals), in order."""
+    """The k objects with the most rows: (objects, totals), in order."""
     keys, totals = np.unique(objects, return_counts=True)
     order = np.lexsort((keys, -totals))[:k]
     return keys[order].tolist(), totals[order].tolist()
@@ -33,7 +33,7 @@ def test_few_and_many_objects_are_answered_in_order(k, spread):
         assert (top.objects.tolist(), top.totals.tolist()) == ranked(objects[max(moment - WINDOW, 0) : moment], k)
 
 
-def test_candidates_stay_in_the_order_of_the_last_answer():
+def test_candidates_keep_the_order_of_the_last_answer():
     objects = np.random.default_rng(1).zipf(1.2, 3 * WINDOW) % 3000
     ranker = skyband.create("total-ranker", windows=[WINDOW], every=SLIDE, k=20)
     for begin in range(0, len(objects), SLIDE):
@@ -47,7 +47,7 @@ def test_candidates_stay_in_the_order_of_the_last_answer():
         assert len(answer.objects) == min(begin, 20)
 
 
-def test_one_pane_with_more_objects_than_candidates_leaves_as_many_as_there_are_to_be():
+def test_a_pane_with_many_objects_leaves_the_intended_number_of_candidates():
     ranker = skyband.create("total-ranker", windows=[30_000], every=10_000, k=10)
     objects = np.random.default_rng(2).integers(0, 5000, 30_000)
     top = answers(ranker, objects, 0, len(objects), np.array([10_000, 20_000]))[1]
@@ -55,7 +55,7 @@ def test_one_pane_with_more_objects_than_candidates_leaves_as_many_as_there_are_
     assert ranker._ledger._ledger.spans[0, SIZE] <= 2 * 20 + 64
 
 
-def test_panes_move_to_the_front_of_their_list_where_half_of_it_is_free():
+def test_panes_move_to_the_front_of_their_list_when_half_of_it_is_free():
     ranker = skyband.create("total-ranker", windows=[5, 2], every=1, k=10)
     objects = np.random.default_rng(3).integers(0, 4, 1000)
     tops = answers(ranker, objects, 0, 1000, np.arange(1000))
@@ -68,7 +68,7 @@ def test_panes_move_to_the_front_of_their_list_where_half_of_it_is_free():
 
 
 @pytest.mark.parametrize("order", ["in turn", "shuffled"])
-def test_a_table_that_grows_several_times_within_a_call_is_as_after_many_calls(order):
+def test_a_table_that_grows_several_times_in_a_call_equals_that_of_many_calls(order):
     rows = 150_000
     objects = np.arange(rows) if order == "in turn" else np.random.default_rng(4).permutation(rows)
     objects[::3] = objects[::3] % 1000

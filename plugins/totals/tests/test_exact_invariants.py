@@ -1,4 +1,4 @@
-"""What the ledgers of total-ranker/exact keep between answers is true after every step: totals, candidates, stock."""
+"""The invariants of the ledgers of total-ranker/exact hold after every step: totals, candidates, stock."""
 
 from collections import Counter
 
@@ -30,7 +30,7 @@ from skyband_totals.slots import CURRENT, FLAGS, KEY, TAKEN, TOTAL
 
 
 def check(ledger):
-    """Raise AssertionError where the state of a ledger contradicts itself."""
+    """Raise AssertionError if the state of a ledger contradicts itself."""
     state = ledger._ledger
     used = np.flatnonzero(state.hot[:, FLAGS])
     keys = state.hot[used, KEY].tolist()
@@ -66,7 +66,7 @@ def check_log(state, is_pairs):
 
 
 def sum_totals(state, window):
-    """By slot, what the log has of the panes that a window holds."""
+    """The log's sums of the panes in a window, by slot."""
     counts, totals = state.counts, Counter()
     first = state.spans[window, FIRST]
     start = state.panes[first, START] if first < counts[NEXT] else counts[TAIL]
@@ -76,7 +76,7 @@ def sum_totals(state, window):
 
 
 def pair_totals(state, window):
-    """By slot, how many pairs come last in a pane that a window holds."""
+    """The number of pairs whose last pane is in a window, by slot."""
     held = state.pairs[:, LAST] >= state.bounds[window]
     homes = state.pairs[held, OBJECT]
     assert (homes != UNKNOWN).all()
@@ -84,9 +84,7 @@ def pair_totals(state, window):
 
 
 def check_candidates(state, window, used):
-    """All that is not after the bar is a candidate; all else before the far bar waits in the stock, at least so far
-    ahead as it is.
-    """
+    """All objects not after the bar are candidates; all others before the far bar are in the stock."""
     span, stock = state.spans[window], state.candidates.stock[:, window]
     near = state.candidates.near[window, : span[SIZE]].tolist()
     flagged = [slot for slot in used.tolist() if state.hot[slot, FLAGS] >> window & 1]
@@ -105,19 +103,19 @@ def check_candidates(state, window, used):
 
 @pytest.mark.parametrize("total", ["rows", "sum", "distinct"])
 @pytest.mark.parametrize("seed", range(6))
-def test_after_every_step_totals_candidates_and_stock_are_true(total, seed):
+def test_invariants_hold_after_every_step(total, seed):
     follow(total, seed)
 
 
 @pytest.mark.parametrize("total", ["rows", "sum", "distinct"])
 @pytest.mark.parametrize("seed", range(3))
-def test_with_a_least_total_there_is_no_bar_below_it(total, seed):
+def test_the_bar_is_never_below_the_least_total(total, seed):
     ledger = follow(total, seed, at_least=2 + seed)._ledger._ledger
     assert (ledger.spans[:, BAR] >= 2 + seed).all()
 
 
 @pytest.mark.parametrize("total", ["rows", "sum", "distinct"])
-def test_with_a_least_total_alone_objects_below_it_are_never_looked_at(total):
+def test_objects_below_the_least_total_are_never_scanned(total):
     rows = turnover(2, 1.0, 48)
     ranker = skyband.create("total-ranker", windows=[48], every=1, total=total, at_least=3)
     moments = np.arange(int(rows.times[0]) + 1, int(rows.times[-1]) + 1)
@@ -129,7 +127,7 @@ def test_with_a_least_total_alone_objects_below_it_are_never_looked_at(total):
 
 
 def follow(total, seed, **limits):
-    """The ranker after a stream in which objects change places, checked at each step."""
+    """The ranker after a stream in which objects change places, with its invariants checked at each step."""
     rng = np.random.default_rng([21, seed])
     k, every = [1, 1, 2, 1, 1, 4][seed], [1, 1, 1, 2, 1, 3][seed]
     ranker = skyband.create("total-ranker", windows=[48, 18], every=every, k=k, total=total, **limits)
@@ -150,7 +148,7 @@ def follow(total, seed, **limits):
             len(ranker)
         check(ranker._ledger)
         spans = ranker._ledger._ledger.spans
-        if rng.random() < [0.5, 0.03][seed % 2]:  # what it has learnt about costs no answer depends on
+        if rng.random() < [0.5, 0.03][seed % 2]:  # answers do not depend on what it has learnt about costs
             spans[:, [AIM, LOT]], spans[:, LOOKS] = 0, rng.integers(0, 200)
         drawn += int(((spans[:, DRAWN] > 0) & (spans[:, DRAWN] < spans[:, STOCK])).any())
         start = stop
@@ -164,10 +162,10 @@ def amounts(total, weights, values):
 
 @pytest.mark.parametrize("total", ["rows", "sum", "distinct"])
 @pytest.mark.parametrize("seed", range(4))
-def test_while_no_row_comes_totals_fall_and_candidates_and_stock_stay_true(total, seed):
-    """After a burst windows are asked at each moment until they are empty: what waits in the stock falls there.
+def test_invariants_hold_while_totals_fall_without_new_rows(total, seed):
+    """After a burst, windows are queried at each moment until they are empty: objects of the stock fall meanwhile.
 
-    Of most objects all rows are of one moment, and go at once; others lose theirs one by one.
+    Most objects have all their rows at one moment, and leave at once; others lose theirs one by one.
     """
     rng = np.random.default_rng([23, seed])
     ranker, drawn = skyband.create("total-ranker", windows=[40, 25], every=1, k=1 + seed % 2, total=total), 0
@@ -192,8 +190,8 @@ def test_while_no_row_comes_totals_fall_and_candidates_and_stock_stay_true(total
 
 
 @pytest.mark.parametrize("k", [3, 4, 9])
-def test_as_many_candidates_as_there_may_be_fall_before_anyone_looks(k):
-    """Those that rise then, few or many, leave the bar and what waits in the stock where they are to be."""
+def test_all_candidates_may_fall_before_the_next_answer(k):
+    """Objects that rise then, few or many, leave the bar and the stock correct."""
     rng, waited = np.random.default_rng([29, k]), 0
     ranker, now = skyband.create("total-ranker", windows=[48], every=1, k=k, total="sum"), 0
     for lap in range(12):
@@ -201,7 +199,7 @@ def test_as_many_candidates_as_there_may_be_fall_before_anyone_looks(k):
         times, objects = now + np.sort(rng.integers(0, 36, 400)), (200 * rng.random(400) ** 2).astype(int)
         ranker.update(times, objects, weights=rng.integers(1, 20, 400) + 0.0)
         now += 36
-        for _ in range(40):  # totals fall, until some of the stock is drawn
+        for _ in range(40):  # totals fall until some of the stock is used
             ranker.advance(now := now + 1)
             ranker.top(0)
             (span,) = ranker._ledger._ledger.spans
@@ -220,8 +218,8 @@ def test_as_many_candidates_as_there_may_be_fall_before_anyone_looks(k):
 
 
 @pytest.mark.parametrize("total", ["rows", "sum"])
-def test_a_window_that_is_not_asked_holds_no_object_that_has_gone(total):
-    """Objects come once: the table is swept again and again, whoever is asked meanwhile."""
+def test_a_window_that_is_not_queried_holds_no_expired_object(total):
+    """Objects occur once: the table is swept again and again, whichever windows are queried."""
     ranker = skyband.create("total-ranker", windows=[60, 40, 20], every=1, k=2, total=total)
     for start in range(0, 3000, 10):
         numbers = np.arange(start, start + 10)

@@ -1,4 +1,4 @@
-"""Answers at every pane are those counted by hand, while tables grow, bars rise and fall, and windows empty."""
+"""Answers at every pane equal counting by hand, while tables grow, bars move, and windows become empty."""
 
 from collections import Counter
 
@@ -18,7 +18,7 @@ OBJECTS = {
 
 @pytest.mark.parametrize("objects", OBJECTS)
 @pytest.mark.parametrize(("gaps", "every"), [([1], 1), ([0, 1, 1, 7], 5), ([0] * 400 + [900], 30)])
-def test_answers_at_every_pane_are_those_counted(objects, gaps, every):
+def test_answers_at_every_pane_equal_counting_by_hand(objects, gaps, every):
     times, seen = np.cumsum(np.random.default_rng(1).choice(gaps, ROWS)), OBJECTS[objects]
     windows, k = [every, 20 * every], 4
     ranker = skyband.create("total-ranker", "exact", windows=windows, every=every, k=k)

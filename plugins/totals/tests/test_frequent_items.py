@@ -1,4 +1,4 @@
-"""What the checks of all total-rankers do not see of the one that wraps DataSketches."""
+"""Checks of the ranker that wraps DataSketches, beyond those of all total-rankers."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def zipf(rows, seed=1):
     return np.random.default_rng(seed).zipf(1.2, rows) % 5000 - 7
 
 
-def test_a_pane_is_the_sketch_that_datasketches_makes_of_it():
+def test_a_pane_is_the_sketch_that_datasketches_makes():
     objects, theirs = zipf(4000), frequent_items_sketch(9)
     for key in objects[2000:].tolist():
         theirs.update(key)
@@ -29,7 +29,7 @@ def test_a_pane_is_the_sketch_that_datasketches_makes_of_it():
     assert sorted(read.get_frequent_items(SEEN, 0)) == sorted(theirs.get_frequent_items(SEEN, 0))
 
 
-def test_the_bounds_of_panes_add():
+def test_the_bounds_of_panes_add_up():
     objects = zipf(6000)
     ours = ranker(epsilon=0.05)
     ours.update(np.repeat([5, 15, 25], 2000), objects)
@@ -43,8 +43,8 @@ def test_the_bounds_of_panes_add():
     assert 0 < (top.high - top.low).max() <= 0.05 * 4000
 
 
-def test_a_pane_that_has_dropped_every_counter_remembers_what_it_dropped():
-    """Objects that come once each are all dropped together."""
+def test_a_pane_that_dropped_every_counter_remembers_its_error():
+    """Objects that occur once each are all dropped together."""
     sketch = PaneSketch.empty(5)
     sketch.update(np.arange(25), None)
     before = sketch.summary()
@@ -60,7 +60,7 @@ def test_a_pane_that_has_dropped_every_counter_remembers_what_it_dropped():
 
 
 @pytest.mark.parametrize("size", [3, 5, 10])
-def test_what_was_restored_drops_the_same_counters(size):
+def test_a_restored_sketch_drops_the_same_counters(size):
     objects, sketch = zipf(30_000), PaneSketch.empty(size)
     sketch.update(objects[:15_000], None)
     again = PaneSketch.of(sketch.summary(), size)
@@ -75,8 +75,8 @@ def test_an_epsilon_that_needs_larger_sketches_is_refused():
 
 
 @pytest.mark.parametrize("name", ["frequent-items-panes", "misra-gries"])
-def test_no_object_that_is_left_out_has_more_than_the_rest(name):
-    """Those that no sketch names any more among them."""
+def test_no_object_outside_of_the_answer_exceeds_the_rest(name):
+    """Including objects that no sketch names any more."""
     errors = 0
     for seed in range(4):
         objects = np.random.default_rng(seed).zipf(1.2, 4000) % 3000

@@ -1,4 +1,4 @@
-"""Totals up to the last unit that 64 bits hold: no row more is taken while `since` can still ask for them all."""
+"""Totals up to the largest that 64 bits hold: no further row is accepted while `since` can cover them all."""
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,7 @@ def ranker(name):
 
 
 def filled(name, units):
-    """A ranker whose rows, the last at the end of its first pane, weigh so many units together."""
+    """A ranker whose rows weigh this many units together; the last row is at the end of its first pane."""
     one = ranker(name)
     weights = np.append(np.full(units // HEAVY, HEAVY), units % HEAVY).astype(float)
     one.update(np.full(len(weights), LAST), np.arange(len(weights)) % 5, weights=weights)
@@ -25,10 +25,18 @@ def filled(name, units):
 
 
 @pytest.mark.parametrize("name", ["exact", "misra-gries", "frequent-items-panes"])
-def test_units_are_taken_up_to_the_last_of_64_bits_and_room_comes_with_what_nobody_asks_for(name):
+def test_units_are_accepted_up_to_64_bits_and_expired_rows_make_room(name):
     one = filled(name, FULL - 1)
     one.update([LAST], [1], weights=[1.0])
-    for now in (LAST, 10, 11, 19, 20, LAST + 19, LAST + 20):  # the longest window before the last of these has them all
+    for now in (
+        LAST,
+        10,
+        11,
+        19,
+        20,
+        LAST + 19,
+        LAST + 20,
+    ):  # the longest window before the last of these contains them all
         before = one.snapshot()
         with pytest.raises(InputError, match="64 bits"):
             one.update([now], [1], weights=[1.0])
@@ -38,7 +46,7 @@ def test_units_are_taken_up_to_the_last_of_64_bits_and_room_comes_with_what_nobo
 
 
 @pytest.mark.parametrize("name", ["exact", "misra-gries", "frequent-items-panes"])
-def test_states_of_as_many_units_as_64_bits_hold_are_united_and_no_more(name):
+def test_states_are_united_up_to_the_units_that_64_bits_hold(name):
     half = filled(name, FULL // 2)
     half.merge(filled(name, FULL - FULL // 2))
     assert skyband.restore(half.snapshot()).snapshot() == half.snapshot()
@@ -46,8 +54,8 @@ def test_states_of_as_many_units_as_64_bits_hold_are_united_and_no_more(name):
         filled(name, FULL // 2).merge(filled(name, FULL - FULL // 2 + 1))
 
 
-def test_states_that_together_weigh_more_than_64_bits_hold_are_refused_where_they_are_asked_together():
-    """Of one group, of all: a sum that has left 64 bits would come back as another number."""
+def test_states_whose_total_exceeds_64_bits_are_refused_in_a_union():
+    """For one group or all: a sum beyond 64 bits would become a different number."""
     weights = np.append(np.full(FULL // HEAVY, HEAVY), FULL % HEAVY).astype(float)
     table = pa.table(
         {
@@ -68,7 +76,7 @@ def test_states_that_together_weigh_more_than_64_bits_hold_are_refused_where_the
             together([full, one])
 
 
-def test_a_total_beyond_64_bits_is_refused_among_the_turns_of_others():
+def test_a_total_beyond_64_bits_is_refused_among_several_turns():
     rankers = [filled("exact", units) for units in (10, FULL, 20)]
     before = [one.snapshot() for one in rankers]
     turns = {"objects": [1, 1, 1], "weights": [1.0, 1.0, 1.0], "spans": [[0, 1], [1, 2], [2, 3]], "moments": [[]] * 3}

@@ -1,4 +1,4 @@
-"""`half_life` of heavy-hitters against the definition: each row's weight at the moment, added up exactly."""
+"""`half_life` of heavy-hitters, compared with the definition: the weights of rows at each moment, added up exactly."""
 
 from collections import defaultdict
 from decimal import Decimal, localcontext
@@ -24,7 +24,7 @@ QUERY = {"kind": "heavy-hitters", "time": "t", "object": "key", "every": f"{EVER
 
 
 def stream(rng, size):
-    """Rows in ties, at moments and beside them, with quiet times, nulls and weights of 0."""
+    """Rows with equal times, at moments and between them, with gaps, nulls and weights of 0."""
     micros = np.sort(rng.integers(0, 60_000, size)) * 1000
     micros[rng.random(size) < 0.4] //= 5_000_000
     micros = np.sort(np.where(micros < 100, micros * 5_000_000, micros))
@@ -35,7 +35,7 @@ def stream(rng, size):
 
 
 def decayed(entries, at, window, half_life):
-    """{object: total}, a moment and lengths in microseconds."""
+    """{object: total}; the moment and the lengths are in microseconds."""
     weights = defaultdict(list)
     for time, key, amount in entries:
         if at - window <= time < at:
@@ -44,7 +44,7 @@ def decayed(entries, at, window, half_life):
 
 
 def check(table, rows, query):
-    """The answers of every group, moment and window are those of the definition; returns how many there are."""
+    """Check the answers of every group, moment and window; returns their number."""
     by, k, least = "by" in query, query.get("k", 10**9), query.get("at_least", 0)
     second = 1_000_000
     windows = {text: int(text.split()[0]) * second for text in query["windows"]}
@@ -103,11 +103,11 @@ def follow(seed):
     return count
 
 
-def test_rows_weigh_half_as_much_for_each_half_life():
+def test_the_weight_of_rows_halves_with_each_half_life():
     assert sum(follow(seed) for seed in range(24)) > 200
 
 
-def test_a_moment_has_the_rows_before_it_where_panes_are_as_short_as_can_be():
+def test_a_moment_covers_the_rows_before_it_even_with_the_shortest_panes():
     rng = np.random.default_rng(3)
     times, keys = np.sort(rng.integers(0, 40, 60)), rng.integers(0, 3, 60)
     moments = np.arange(1, 45)
@@ -120,7 +120,7 @@ def test_a_moment_has_the_rows_before_it_where_panes_are_as_short_as_can_be():
 
 @pytest.mark.parametrize("k", [None, 1, 2, 9])
 @pytest.mark.parametrize("at_least", [0.0, 0.3, 0.4])
-def test_no_object_that_is_in_no_answer_has_more_than_the_rest(k, at_least):
+def test_no_object_outside_of_the_answer_exceeds_the_rest(k, at_least):
     rng = np.random.default_rng(4)
     numbers, objects = np.repeat(np.arange(40), 6), np.tile(np.arange(6), 40)
     totals = rng.integers(0, 6, 240) / 5 * (rng.random(240) < 0.7)
@@ -134,11 +134,11 @@ def test_no_object_that_is_in_no_answer_has_more_than_the_rest(k, at_least):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:all .* rows were left out")
-def test_rows_weigh_half_as_much_for_each_half_life_on_ten_thousand_streams():
+def test_the_weight_of_rows_halves_with_each_half_life_on_ten_thousand_streams():
     assert sum(follow(seed) for seed in range(100, 10_100)) > 80_000
 
 
-def test_ten_years_of_seconds_are_as_exact_as_the_first():
+def test_ten_years_of_seconds_stay_as_exact_as_the_first():
     """315 million half-lives from the first row to the last: no number grows with them."""
     rng = np.random.default_rng(5)
     rows = stream(rng, 50)
@@ -150,7 +150,7 @@ def test_ten_years_of_seconds_are_as_exact_as_the_first():
     assert both.slice(len(both) - len(early)).equals(early) and len(early) > 20
 
 
-def test_what_is_left_is_the_nearest_float_but_one():
+def test_the_remaining_part_is_within_one_float_of_the_nearest():
     rng = np.random.default_rng(2)
     ages = np.concatenate([[0, 1, 7, 6_999_999, 7_000_000, 7_000_001, 10**18], rng.integers(0, 10**9, 300)])
     with localcontext(prec=40):
@@ -163,15 +163,15 @@ def test_what_is_left_is_the_nearest_float_but_one():
 
 
 @pytest.mark.parametrize("half_life", [1, 2**53 - 1, 2**53 + 1, 2**61])
-def test_less_than_a_half_life_leaves_more_than_half_of_the_longest_too(half_life):
-    """A part of it that is as good as all of it as a float."""
+def test_less_than_a_half_life_leaves_more_than_half_even_of_the_longest(half_life):
+    """A part of it that rounds to the whole as a float."""
     ages = np.array([half_life, half_life - 1, 1, 0])
     with localcontext(prec=40):
         true = [float(Decimal(2) ** (-Decimal(int(age)) / half_life)) for age in ages]
     assert (np.abs(left_after(ages, half_life) - true) <= 1e-15).all()
 
 
-def test_shards_that_become_one_have_the_totals_of_both():
+def test_merged_shards_have_the_totals_of_both():
     one, two, all_ = (DecayedTotals((20,), 5, 3, 2, 0.0) for _ in range(3))
     times, objects = np.arange(12), np.arange(12) % 3
     for totals, some in ((one, times < 7), (two, times >= 7), (all_, times >= 0)):
@@ -187,14 +187,14 @@ def test_shards_that_become_one_have_the_totals_of_both():
     ("column", "values", "message"),
     [
         ("amounts", [1, 2], "lacks the columns"),
-        ("amounts", [0.0, 1.0], "entries that are of no pane"),
-        ("amounts", [float("inf"), 1.0], "entries that are of no pane"),
-        ("ends", [5, 11], "entries that are of no pane"),
-        ("ends", [10, 5], "entries that are in no order"),
-        ("objects", [1], "entries that are of no pane"),
+        ("amounts", [0.0, 1.0], "entries that are in no pane"),
+        ("amounts", [float("inf"), 1.0], "entries that are in no pane"),
+        ("ends", [5, 11], "entries that are in no pane"),
+        ("ends", [10, 5], "entries that are not in order"),
+        ("objects", [1], "entries that are in no pane"),
     ],
 )
-def test_a_state_that_no_rows_have_made_is_refused(column, values, message):
+def test_an_impossible_state_is_refused(column, values, message):
     state = {"ends": np.array([5, 10]), "objects": np.array([1, 1]), "amounts": np.array([0.5, 1.0])}
     DecayedTotals((20,), 5, 3, 2, 0.0).load_state(state)
     with pytest.raises(SnapshotError, match=message):
@@ -214,27 +214,27 @@ def test_a_state_that_no_rows_have_made_is_refused(column, values, message):
             "must be a length of time, and needs windows in time",
         ),
         ({"windows": ["today"]}, "half_life", "needs windows and `every` of fixed length"),
-        ({"total": "distinct", "value": "group"}, "total", "counts values, which weigh nothing"),
-        ({"share": 0.1}, "share", "is of whole totals"),
+        ({"total": "distinct", "value": "group"}, "total", "counts values, which have no weight"),
+        ({"share": 0.1}, "share", "needs totals without decay"),
         ({"part": "amount > 0.1"}, "part", "divides whole totals"),
-        ({"rest": True}, "rest", "is of whole totals"),
+        ({"rest": True}, "rest", "needs totals without decay"),
         ({"against": "previous"}, "against", "subtracts whole totals"),
-        ({"emit": "state"}, "emit", "gives states of whole totals"),
-        ({"k": None}, "k", "is required where there is no `share` or `at_least`"),
+        ({"emit": "state"}, "emit", "returns states of totals without decay"),
+        ({"k": None}, "k", "is required without `share` or `at_least`"),
     ],
 )
-def test_what_does_not_decay_is_refused(keys, key, message):
+def test_keys_without_decay_are_refused(keys, key, message):
     with pytest.raises(ConfigError, match=f"{key}: {message}"):
         make_query(QUERY | {"windows": ["5 seconds"], "k": 3, "half_life": "1 second"} | keys)
 
 
-def test_no_ranker_is_chosen_for_it():
+def test_no_ranker_is_used():
     query = QUERY | {"windows": ["5 seconds"], "k": 3, "half_life": "1 second"}
     with pytest.raises(ConfigError, match="total-ranker"):
         apply(stream(np.random.default_rng(0), 9), query, {"total-ranker": "misra-gries"})
 
 
-def test_what_is_kept_does_not_tell_how_many_moments_were_answered_at_once():
+def test_the_state_does_not_depend_on_the_moments_answered_at_once():
     rng = np.random.default_rng(9)
     times, objects = np.sort(rng.integers(0, 200, 300)), rng.integers(0, 50, 300)
     moments = np.arange(4, 204, 4)
@@ -249,8 +249,8 @@ def test_what_is_kept_does_not_tell_how_many_moments_were_answered_at_once():
         assert all(np.array_equal(state[name], column) for name, column in states[0].items())
 
 
-def test_what_no_window_will_hold_again_is_forgotten_at_each_answer():
-    """Of objects that come once none is kept that the next answer does not need, and none too few."""
+def test_expired_entries_are_forgotten_at_each_answer():
+    """Objects occur once: only those that the next answer needs are kept, and all of them."""
     totals, window, every = DecayedTotals([8, 20], 4, 3, None, 0.0), 20, 4
     for at in range(every, 400, every):
         times = np.arange(at - every, at)

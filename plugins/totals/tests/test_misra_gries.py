@@ -1,4 +1,4 @@
-"""The history of misra-gries: the law of every node, bounds at every border of one, and states that go on the same."""
+"""The history of misra-gries: the invariant of nodes, bounds at all their borders, and restored states."""
 
 from collections import Counter
 
@@ -25,7 +25,7 @@ from skyband_totals.top import UNKNOWN
 
 
 def check(history, part):
-    """Raise AssertionError where nodes and rows contradict one another or the laws that their bounds follow from."""
+    """Raise AssertionError if nodes and rows contradict each other or the invariants behind their bounds."""
     counts, nodes = history.counts, history.nodes[: history.counts[NODES]]
     rows = (counts[HEAD] + np.arange(counts[ROWS])) % len(history.times)
     times, units = history.times[rows], history.units[rows]
@@ -46,7 +46,7 @@ def check(history, part):
 
 
 def check_bounds(ranker, begin, times, objects, weights, epsilon):
-    """What is told of the rows since a moment holds them; returns how many bounds are reached."""
+    """Check the bounds of the rows since a moment; returns how many of them are tight."""
     recent = times >= begin
     keys, places = np.unique(objects[recent], return_inverse=True)
     truth = Counter(dict(zip(keys.tolist(), np.bincount(places, weights[recent]).tolist(), strict=True)))
@@ -84,7 +84,7 @@ def streams():
 
 @pytest.mark.parametrize(("times", "objects", "weights"), list(streams()))
 @pytest.mark.parametrize("window", [10**6, 6000])
-def test_every_node_keeps_its_law_and_bounds_hold_at_each_of_its_borders(times, objects, weights, window):
+def test_nodes_keep_their_invariant_and_bounds_hold_at_all_their_borders(times, objects, weights, window):
     epsilon = 0.25
     ranker = skyband.create(
         "total-ranker", "misra-gries", windows=[window], every=1, k=50, total="sum", epsilon=epsilon
@@ -94,7 +94,7 @@ def test_every_node_keeps_its_law_and_bounds_hold_at_each_of_its_borders(times, 
         ranker.update(times[part], objects[part], weights=weights[part])
         check(ranker._history, epsilon / 2)
         known = slice(start + 1024)
-        for begin in (int(times[known][-1]) - window + step for step in (0, 1, 40)):  # what goes has just gone
+        for begin in (int(times[known][-1]) - window + step for step in (0, 1, 40)):  # just after rows have expired
             check_bounds(ranker, begin, times[known], objects[known], weights[known], epsilon)
         assert ranker._history.counts[ROWS] >= min(ranker._history.counts[RAW], start) * (window > 10**5)
     history = ranker._history
@@ -109,8 +109,8 @@ def test_every_node_keeps_its_law_and_bounds_hold_at_each_of_its_borders(times, 
     assert tight > 0, "no bound was reached"
 
 
-def test_a_stretch_of_objects_that_come_once_is_restored_and_bounds_hold_beside_it():
-    """A stretch of the stream that holds no object that may be heavy."""
+def test_a_node_without_entries_is_restored_and_bounds_hold_at_its_borders():
+    """A part of the stream without any possibly heavy object."""
     ranker = skyband.create("total-ranker", "misra-gries", windows=(100_000,), every=1000, k=3, epsilon=0.25)
     times = np.arange(50_000)
     ranker.update(times, times)
@@ -131,8 +131,8 @@ def test_a_stretch_of_objects_that_come_once_is_restored_and_bounds_hold_beside_
         assert top.rest >= (begin < 50_000)
 
 
-def test_what_is_likely_is_the_total_of_an_object_that_every_node_names():
-    """Each node took its whole error from such an object: nothing has to be guessed where no node is cut."""
+def test_the_likely_total_is_right_for_an_object_that_every_node_names():
+    """Each node took its whole error from such an object: nothing is estimated unless a node is cut."""
     ranker = skyband.create("total-ranker", "misra-gries", windows=[10**6], every=1, k=1, epsilon=0.25)
     rows = 12_000
     ranker.update(np.arange(rows), np.where(np.arange(rows) % 2 == 0, -1, np.arange(rows)))
@@ -147,8 +147,8 @@ def test_what_is_likely_is_the_total_of_an_object_that_every_node_names():
             assert abs(ranker.since(begin).totals[0] - truth) <= (last - first + 1) / 4 + 1
 
 
-def test_the_grand_total_is_known_to_the_unit_beside_the_borders_of_a_node():
-    """Of a node that is cut the last row counts, and the first does not: with all others, or with none, that is all."""
+def test_the_grand_total_is_exact_to_the_unit_at_the_borders_of_a_node():
+    """The last row of a cut node counts and the first does not: these are the ends of the bounds."""
     ranker = skyband.create("total-ranker", "misra-gries", windows=[10**6], every=1, k=1, epsilon=0.25)
     rows = 9000
     ranker.update(np.arange(rows), np.arange(rows) % 7)
@@ -162,10 +162,10 @@ def test_the_grand_total_is_known_to_the_unit_beside_the_borders_of_a_node():
 
 
 @pytest.mark.parametrize("heavy_from", [6000, 7500, 9000])
-def test_a_state_does_not_tell_who_let_go_of_what_had_expired(heavy_from):
-    """Rows in batches, asked after each, or all at once: what has expired is no part of a node that has not.
+def test_the_state_does_not_depend_on_when_rows_expired(heavy_from):
+    """In batches, queried after each, or all at once: expired rows are not part of a node that has not expired.
 
-    Once rows weigh a thousand times as much, what is old is little beside them, and its nodes unite at once.
+    Once rows weigh a thousand times as much, old rows are light in comparison, and their nodes unite at once.
     """
     rows, states = heavy_from + 1000, []
     objects = np.random.default_rng(5).zipf(1.3, rows) % 500

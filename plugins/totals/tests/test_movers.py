@@ -1,4 +1,4 @@
-"""`against` of heavy-hitters against the definition, on random streams: two windows added up anew, and subtracted."""
+"""`against` of heavy-hitters, compared with two windows added up and subtracted, on random streams."""
 
 from collections import Counter, defaultdict
 from datetime import datetime, timedelta
@@ -25,7 +25,7 @@ QUERY = {"kind": "heavy-hitters", "time": "t", "object": "key", "every": f"{EVER
 
 
 def stream(rng, size=None):
-    """Rows in ties, at moments and beside them, with quiet times, nulls and weights of 0."""
+    """Rows with equal times, at moments and between them, with gaps, nulls and weights of 0."""
     size = int(rng.integers(0, 60)) if size is None else size
     seconds = np.sort(rng.integers(0, 60, size))
     seconds += 70 * (seconds > 20) + 13 * (seconds > 40)
@@ -35,14 +35,14 @@ def stream(rng, size=None):
 
 
 def far(now, before, rank_by):
-    """What objects rank by, the largest first; an object that is in one window only has moved without end."""
+    """The sort key of objects; the change of an object in only one window is infinite."""
     if rank_by == "difference":
         return abs(now - before)
     return Fraction(max(now, before), min(now, before)) if min(now, before) else float("inf")
 
 
 def line(rank, key, now, before, unit, rank_by):
-    """A row of an answer, what is in tenths being worth a tenth."""
+    """A row of an answer, with tenths as numbers."""
     ratio = now / before if before else None
     status = (
         "new" if not before else "gone" if not now else "same" if now == before else "up" if now > before else "down"
@@ -116,13 +116,13 @@ def follow(seed):
     return len(wanted)
 
 
-def test_objects_rank_by_how_far_they_moved():
+def test_objects_rank_by_their_change():
     assert sum(follow(seed) for seed in range(24)) > 200
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:all .* rows were left out")
-def test_objects_rank_by_how_far_they_moved_on_ten_thousand_streams():
+def test_objects_rank_by_their_change_on_ten_thousand_streams():
     assert sum(follow(seed) for seed in range(100, 10_100)) > 80_000
 
 
@@ -139,7 +139,7 @@ def test_windows_in_rows():
 
 @pytest.mark.parametrize("rank_by", ["difference", "ratio"])
 @pytest.mark.parametrize("name", BOUNDED)
-def test_bounds_hold_what_objects_moved_by(name, rank_by):
+def test_bounds_contain_the_change(name, rank_by):
     rng = np.random.default_rng(7)
     size = 8000 if name == "misra-gries" else 4000
     rows = stream(rng, size).set_column(1, "key", pa.array(rng.zipf(1.3, size) % 200))
@@ -159,8 +159,8 @@ def test_bounds_hold_what_objects_moved_by(name, rank_by):
 
 
 @pytest.mark.parametrize("rank_by", ["difference", "ratio"])
-def test_bounds_hold_whatever_the_totals_that_they_are_of(rank_by):
-    """Totals between bounds that one and two windows have apart from one another: each may be as far off as these."""
+def test_bounds_hold_for_all_possible_totals(rank_by):
+    """Any totals between the bounds of one and of two windows are possible."""
     rng = np.random.default_rng(3)
     true, before = rng.integers(1, 9, 2000), rng.integers(0, 9, 2000)
     columns = []
@@ -204,7 +204,7 @@ def period(time, unit):
     return time.year, time.month, time.day if unit == "day" else 1
 
 
-def test_what_an_object_was_called_is_known_when_it_is_gone():
+def test_the_name_of_an_object_is_known_when_it_is_gone():
     keys, seconds = ["ann", "bob", "ann", "cho"], [1, 2, 12, 21]
     rows = pa.table({"t": pa.array(seconds, pa.timestamp("s")), "key": keys, "page": [7, 8, 9, 6]})
     query = QUERY | {"windows": ["10 seconds"], "every": "10 seconds", "k": 5, "carry": ["page"]}
@@ -218,11 +218,11 @@ def test_what_an_object_was_called_is_known_when_it_is_gone():
 @pytest.mark.parametrize(
     ("keys", "key", "message"),
     [
-        ({"share": 0.1}, "share", "is of one window, and `against` compares two: give at_least, k, or both"),
-        ({"part": "amount > 0.1"}, "part", "ranks by a part of one total, and `against` by two totals"),
-        ({"rest": True}, "rest", "is of one window, and `against` compares two: drop one of the two"),
-        ({"emit": "state"}, "emit", "gives states, which answer since any moment"),
-        ({"total": "distinct", "value": "group"}, "total", "counts a value once that is in both windows"),
+        ({"share": 0.1}, "share", "is for one window, but `against` compares two: set at_least, k, or both"),
+        ({"part": "amount > 0.1"}, "part", "ranks by a part of one total, but `against` by two totals"),
+        ({"rest": True}, "rest", "is for one window, but `against` compares two: drop one of the two"),
+        ({"emit": "state"}, "emit", "returns states instead of the answers"),
+        ({"total": "distinct", "value": "group"}, "total", "counts a value in both windows only once"),
         ({"windows": ["today"]}, r"windows\[0\]", 'has no previous window of equal length: .* "1 day in UTC"'),
         ({"windows": [f"{2**61} microseconds"]}, r"windows\[0\]", "must be at most 1152921504606846976 microseconds"),
         ({"against": "next"}, "against", "must be one of previous"),
@@ -231,7 +231,7 @@ def test_what_an_object_was_called_is_known_when_it_is_gone():
         ({"carry": ["status"]}, "carry", "'status' is also the name of another column of the answers"),
     ],
 )
-def test_what_is_not_compared_is_refused(keys, key, message):
+def test_keys_that_cannot_be_compared_are_refused(keys, key, message):
     rows = stream(np.random.default_rng(0), 3).append_column("status", pa.array([1, 2, 3]))
     with pytest.raises(ConfigError, match=f"{key}: {message}"):
         local.LocalRun.start(QUERY | {"windows": ["5 seconds"], "k": 3} | keys, rows.schema)
@@ -239,8 +239,8 @@ def test_what_is_not_compared_is_refused(keys, key, message):
 
 @pytest.mark.parametrize("most", [6.0, 9.0])
 @pytest.mark.parametrize("least", range(1, 10))
-def test_an_object_that_may_have_enough_in_either_window_is_there(most, least):
-    """By the most that it may have then, which is more than its total where that is not exact."""
+def test_an_object_that_may_reach_the_total_in_either_window_is_included(most, least):
+    """By its upper bound, which exceeds its total if the ranker is not exact."""
     bounds = np.array([2.0, 3.0]), np.array([5.0, most])
     grands = [np.array([20.0, 30.0])] * 3
     tops = Tops(np.array([0, 1, 2]), np.array([7, 7]), np.array([3.0, 4.0]), *bounds, *grands, np.zeros(2))

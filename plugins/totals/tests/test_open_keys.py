@@ -1,4 +1,4 @@
-"""What answers say of the same totals may change at a savepoint: they are as if it had always been asked."""
+"""Keys that only change the presentation of the same totals may change at a savepoint."""
 
 import numpy as np
 import pyarrow as pa
@@ -43,7 +43,7 @@ def operator(query, batch):
 
 @pytest.mark.parametrize(("before", "after"), OPEN)
 @pytest.mark.parametrize("count", [300, 3000])
-def test_what_is_said_of_the_same_totals_may_change(before, after, count):
+def test_the_presentation_of_the_same_totals_may_change(before, after, count):
     batch = rows(count)
     old, new = make_query(KEYS | before), make_query(KEYS | after)
     first, second = (encode(old, part).frame for part in (batch.slice(0, count // 2), batch.slice(count // 2)))
@@ -61,7 +61,7 @@ def test_what_is_said_of_the_same_totals_may_change(before, after, count):
 
 
 @pytest.mark.parametrize(("before", "after", "message"), REFUSED)
-def test_what_needs_other_totals_is_refused(before, after, message):
+def test_changes_that_need_other_totals_are_refused(before, after, message):
     batch = rows(200)
     old, new = make_query(KEYS | before), make_query(KEYS | after)
     began = operator(old, batch)

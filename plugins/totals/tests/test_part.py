@@ -1,4 +1,4 @@
-"""`part` of heavy-hitters against the definition, on random streams: fractions of totals, ranked as fractions."""
+"""`part` of heavy-hitters, compared with fractions of totals, ranked as fractions, on random streams."""
 
 from collections import Counter, defaultdict
 from fractions import Fraction
@@ -30,7 +30,7 @@ CONDITIONS = {
 
 
 def stream(rng, size=None):
-    """Rows in ties, at moments and beside them, with quiet times, nulls of all kinds and weights of 0."""
+    """Rows with equal times, at moments and between them, with gaps, nulls of all kinds and weights of 0."""
     size = int(rng.integers(0, 50)) if size is None else size
     seconds = np.sort(rng.integers(0, 60, size))
     seconds += 40 * (seconds > 20) + 13 * (seconds > 40)
@@ -121,7 +121,7 @@ def test_objects_rank_by_the_part_that_meets_a_condition_on_ten_thousand_streams
 
 
 @pytest.mark.parametrize("name", BOUNDED)
-def test_bounds_hold_the_part(name):
+def test_bounds_contain_the_part(name):
     rng = np.random.default_rng(7)
     size = 8000 if name == "misra-gries" else 4000
     rows = stream(rng, size).set_column(1, "key", pa.array(rng.zipf(1.3, size) % 200))
@@ -142,8 +142,8 @@ def test_bounds_hold_the_part(name):
 
 
 @pytest.mark.parametrize("name", BOUNDED)
-def test_a_condition_that_no_row_meets_has_no_part_at_all(name):
-    """Also of objects of which nobody knows whether they have any row."""
+def test_a_condition_that_no_row_meets_has_parts_of_0(name):
+    """Even for objects of which it is unknown whether they have any row."""
     rng = np.random.default_rng([7, 41])
     rows = stream(rng, 8000).set_column(1, "key", pa.array(rng.zipf(1.1, 8000) % 500))
     query = {
@@ -164,17 +164,17 @@ def test_a_condition_that_no_row_meets_has_no_part_at_all(name):
 @pytest.mark.parametrize(
     ("keys", "key", "said"),
     [
-        ({"part": "status >> 500"}, "part", "is no condition that all engines know: .*or make a column of true and"),
+        ({"part": "status >> 500"}, "part", "is not a condition that all engines support: .*or make a boolean column"),
         ({"part": ""}, "part", 'must be a condition on the columns of a row, such as "status >= 500"'),
         ({"part": "state = 3"}, "part", "the source has no column 'state'"),
         ({"part": "status = 'bad'"}, "part", "'bad' is not a valid bigint; or make"),
         ({"part": "status"}, "part", "`status` is int32, not a condition: compare it with a value; or make"),
-        ({"emit": "state"}, "part", "is no part of a state: drop this, or `emit`"),
-        ({"rest": True}, "rest", "goes with totals, and `part` ranks by a part of them: drop one of the two"),
+        ({"emit": "state"}, "part", "is not part of a state: drop this, or `emit`"),
+        ({"rest": True}, "rest", "needs totals, but `part` ranks by a part of them: drop one of the two"),
         ({"total": "distinct", "value": "page", "windows": ["9 rows"], "every": "3 rows"}, "part", "with total = "),
     ],
 )
-def test_what_has_no_parts_is_refused(keys, key, said):
+def test_queries_without_parts_are_refused(keys, key, said):
     query = {"kind": "heavy-hitters", "time": "t", "object": "key", "k": 3, "windows": ["5 seconds"]}
     query |= {"every": "5 seconds", "part": "status >= 500", **keys}
     with pytest.raises(ConfigError, match=f"{key}: {said}"):
@@ -214,8 +214,8 @@ def test_a_value_meets_the_condition_by_its_latest_row_that_does(by):
 
 
 @pytest.mark.parametrize("by", [[], ["group"]], ids=["alone", "small group"])
-def test_the_row_that_a_window_begins_with_meets_the_condition_however_rows_are_cut(by):
-    """What is forgotten between batches ends just before the next window, or a value's row would be lost there."""
+def test_the_first_row_of_a_window_meets_the_condition_however_rows_are_cut(by):
+    """Batches forget rows just before the next window, or a value's row would be lost there."""
     query = {"kind": "heavy-hitters", "time": "t", "object": "key", "k": 1, "part": "failed", **KINDS["distinct"]}
     query |= {"windows": ["10 seconds"], "every": "5 seconds", "by": by}
     for begins in range(4, 12):

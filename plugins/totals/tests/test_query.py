@@ -1,4 +1,4 @@
-"""heavy-hitters equals its definition and DuckDB, whatever the engine, shards, backend and cuts."""
+"""heavy-hitters equals its definition and DuckDB, on any engine, shards, backend and cuts."""
 
 from collections import Counter, defaultdict
 from datetime import UTC
@@ -87,7 +87,7 @@ def answers(result):
 
 
 def on_shards(rows, asked, shards, backends=None):
-    """The answers of so many operators, each with its part of the rows, as one."""
+    """The merged answers of several operators, each with its part of the rows."""
     (batch,) = rows.select(asked.columns).combine_chunks().to_batches()
     frame = encode(asked, batch).frame
     parts, bindings = execution_of(asked).partition(frame, shards), bind(asked, rows.schema, backends)
@@ -108,7 +108,7 @@ def test_it_equals_its_definition(total, form):
 
 
 @pytest.mark.parametrize("total", TOTALS)
-def test_names_come_back_and_ties_go_by_hash(total):
+def test_names_are_returned_and_ties_rank_by_hash(total):
     from skyband.columns.hashing import hash_column
 
     def place(name):
@@ -120,7 +120,7 @@ def test_names_come_back_and_ties_go_by_hash(total):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("total", TOTALS)
-def test_shards_are_one_stream(total, form):
+def test_shards_answer_like_one_stream(total, form):
     rows = table(3, names=int)
     one, many = apply(rows, query(total, form)), on_shards(rows, query(total, form), 3)
     keys = [("at", "ascending"), ("window", "ascending"), ("rank", "ascending")]
@@ -128,7 +128,7 @@ def test_shards_are_one_stream(total, form):
 
 
 @pytest.mark.parametrize("backend", ["exact", "misra-gries"])
-def test_shards_add_grand_totals_in_units_that_no_float_is(backend):
+def test_shards_add_grand_totals_in_units_that_float64_cannot_represent(backend):
     rows = table(3, names=int)
     tenths = pa.array(np.random.default_rng(3).integers(0, 20, ROWS) / 10)
     rows = rows.set_column(rows.column_names.index("amount"), "amount", tenths)
@@ -139,7 +139,7 @@ def test_shards_add_grand_totals_in_units_that_no_float_is(backend):
 
 
 @pytest.mark.parametrize("form", ["k", "enough", "enough and more"])
-def test_groups_are_streams_of_their_own(form):
+def test_groups_are_separate_streams(form):
     rows = table(4, names=int)
     result = apply(rows, query(form=form, by="status"))
     for status in (200, 404):
@@ -168,11 +168,11 @@ def test_windows_of_rows_count_rows():
         assert [(row["object"], row["total"]) for row in result if row["at"] == at] == best
 
 
-def test_the_smallest_totals_are_the_last_ranks_where_all_objects_are_asked_for(monkeypatch):
-    """What the error of `order` says, with a k far above the 40 objects."""
+def test_the_smallest_totals_are_the_last_ranks_of_all_objects(monkeypatch):
+    """As the error of `order` says, with a k far above the 40 objects."""
     rows = table()
     with pytest.raises(
-        ConfigError, match=r"^order: .* drop this; for the smallest totals give a k above the number of"
+        ConfigError, match=r"^order: .* drop this; for the smallest totals, set a k above the number of"
     ):
         query("sum", order="smallest")
     answers = apply(rows, query("sum", k=1_000_000_000)).to_pylist()
@@ -207,7 +207,7 @@ def test_it_equals_duckdb():
     assert all(shares[at, client] == pytest.approx(share) for at, client, _, share in truth)
 
 
-def test_rows_that_say_nothing_are_left_out_and_counted():
+def test_invalid_rows_are_left_out_and_reported():
     schema = pa.schema([("t", pa.timestamp("us")), ("client", pa.int64()), ("amount", pa.float64())])
     given = [(1, 0.5), (None, 0.5), (1, None), (1, float("nan")), (1, -0.25), (1, 0.3), (1, 1e300), (2, 0.25)]
     columns = [pa.array([SECOND] * len(given), schema.field("t").type), *map(pa.array, zip(*given, strict=True))]
@@ -224,7 +224,7 @@ def test_rows_that_say_nothing_are_left_out_and_counted():
 
 
 @pytest.mark.parametrize("number", [2**53, 2**53 + 1, 2**60, 2**60 + 1, 2**63 - 1])
-def test_whole_weights_beyond_2_53_are_left_out_and_counted_whether_float64_has_them_or_not(number):
+def test_whole_weights_beyond_2_53_are_left_out_and_reported(number):
     schema = pa.schema([("t", pa.timestamp("us")), ("client", pa.int64()), ("amount", pa.int64())])
     batch = pa.RecordBatch.from_pydict({"t": [SECOND] * 2, "client": [1, 1], "amount": [number, 3]}, schema=schema)
     encoded = encode(query("sum"), batch)
@@ -235,9 +235,9 @@ def test_whole_weights_beyond_2_53_are_left_out_and_counted_whether_float64_has_
 @pytest.mark.parametrize(
     ("keys", "field", "said"),
     [
-        ({"k": None}, "k", "is required where there is no `share` or `at_least`"),
+        ({"k": None}, "k", "is required without `share` or `at_least`"),
         ({"at_least": 0}, "at_least", "must be above 0"),
-        ({"at_least": 0.05}, "at_least", "for a part of the grand total give share = 0.05"),
+        ({"at_least": 0.05}, "at_least", "for a part of the grand total set share = 0.05"),
         ({"at_least": "20"}, "at_least", "must be a number"),
         ({"at_least": float("inf")}, "at_least", "must be"),
         ({"min_total": 20}, "min_total", "write at_least = 20"),
@@ -246,20 +246,20 @@ def test_whole_weights_beyond_2_53_are_left_out_and_counted_whether_float64_has_
         ({"share": 1.5}, "share", "at most 1"),
         ({"total": "sum", "weight": None}, "weight", "is required with total = 'sum'"),
         ({"total": "distinct", "value": None}, "value", "is required with total = 'distinct'"),
-        ({"value": "page"}, "value", "goes with total = 'distinct' only"),
-        ({"weight": "amount"}, "weight", "goes with total = 'sum' only"),
-        ({"unit": 0.5}, "unit", "goes with total = 'sum' only"),
+        ({"value": "page"}, "value", "requires total = 'distinct'"),
+        ({"weight": "amount"}, "weight", "requires total = 'sum'"),
+        ({"unit": 0.5}, "unit", "requires total = 'sum'"),
         ({"every": "5 rows"}, "every", "must be in time"),
         ({"total": "mean"}, "total", "must be one of rows, sum, distinct"),
     ],
 )
-def test_what_cannot_be_is_refused_with_the_remedy(keys, field, said):
+def test_invalid_keys_are_refused_with_the_remedy(keys, field, said):
     with pytest.raises(ConfigError) as caught:
         make_query({**PLAIN, "windows": list(WINDOWS), **keys})
     assert [problem.field for problem in caught.value.problems] == [field]
     assert said in str(caught.value)
 
 
-def test_distinct_values_are_not_for_misra_gries():
+def test_misra_gries_refuses_distinct_values():
     with pytest.raises(ConfigError, match="must be rows or sum with misra-gries"):
         apply(table(), query("distinct"), {"total-ranker": "misra-gries"})

@@ -1,4 +1,4 @@
-"""heavy-hitters keeps the contract of queries: one test a check."""
+"""Conformance of heavy-hitters with the contract of queries: one test for each check."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The README's example prints what it says, and its job is one."""
+"""The README's example prints what it says, and its job is valid."""
 
 import io
 import re
@@ -19,6 +19,6 @@ def test_the_example_prints_what_it_says():
     assert printed.getvalue().splitlines() == re.findall(r"print\(.*\)  # (.*)", program)
 
 
-def test_the_query_is_one():
+def test_the_query_is_valid():
     job = tomllib.loads(re.search(r"```toml\n(.*?)```", README, re.DOTALL)[1])
     assert make_query(job["query"]).weight == "bytes"

@@ -1,4 +1,4 @@
-"""A web log and trades: the busiest of every window are those that DuckDB counts, and the bounded backends hold."""
+"""A web log and trades: answers equal those of DuckDB, and the bounds of other backends hold."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.realdata
 SECOND = 1_000_000
 WINDOWS = {"10 minutes": 600, "1 hour": 3600, "6 hours": 21_600}
 STEP = 3600
-"""Seconds between the moments that are compared; answers come every minute."""
+"""The seconds between compared moments; answers are due every minute."""
 TOTALS = {
     "urls by requests": ("url", {}, "count(*)"),
     "clients by requests": ("client_id", {}, "count(*)"),
@@ -37,7 +37,7 @@ def data(name):
 
 @pytest.fixture(scope="module")
 def log():
-    """A day of requests: those whose size is not known are left out of sums, and here of all."""
+    """A day of requests; those of unknown size are left out."""
     table = data("worldcup98_day6_sample.parquet")
     return table.filter(pc.and_(pc.is_valid(table["size"]), pc.is_valid(table["status"])))
 
@@ -88,7 +88,7 @@ def by_duckdb(table, name, total, by=None, k=10):
 
 
 def compared(answers, by=None):
-    """The answers at the moments that are compared, as `by_duckdb` has them."""
+    """The answers at the compared moments, in the form of `by_duckdb`."""
     assert answers["low"].equals(answers["total"])
     assert answers["high"].equals(answers["total"])
     seconds = pc.divide(pc.cast(answers["at"], pa.int64()), SECOND)
@@ -98,7 +98,7 @@ def compared(answers, by=None):
 
 
 @pytest.mark.parametrize("asked", TOTALS)
-def test_the_busiest_of_a_web_log(log, asked):
+def test_the_busiest_clients_of_a_web_log(log, asked):
     name, keys, total = TOTALS[asked]
     expected = by_duckdb(log, name, total)
     assert len(expected) > 24 * 3 * 9
@@ -118,7 +118,7 @@ def test_symbols_and_price_levels_by_volume(trades):
 
 @pytest.mark.parametrize("backend", ["misra-gries", "k-skb"])
 @pytest.mark.parametrize("asked", ["clients by requests", "clients by bytes"])
-def test_bounds_hold_the_exact_totals(log, asked, backend):
+def test_bounds_contain_the_exact_totals(log, asked, backend):
     name, keys, _ = TOTALS[asked]
     exact, bounded = (ask(log, name, way, **keys, every="1 hour", k=k) for way, k in (("exact", 10**6), (backend, 10)))
     totals = dict(zip(answered(exact), exact["total"].to_pylist(), strict=True))
@@ -129,5 +129,5 @@ def test_bounds_hold_the_exact_totals(log, asked, backend):
 
 
 def answered(answers):
-    """What tells the rows of answers apart."""
+    """The key of an answer's row."""
     return list(zip(*(answers[name].to_pylist() for name in ("at", "window", "object")), strict=True))

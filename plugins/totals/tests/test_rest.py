@@ -1,4 +1,4 @@
-"""`rest` of heavy-hitters against the definition, on random streams: every answer ends with what the others have."""
+"""`rest` of heavy-hitters, compared with the definition, on random streams."""
 
 from collections import Counter, defaultdict
 
@@ -27,7 +27,7 @@ FLOATS = 1e-9
 
 
 def stream(rng, size=None):
-    """Rows in ties, at moments and beside them, with quiet times, null objects and weights of 0."""
+    """Rows with equal times, at moments and between them, with gaps, null objects and weights of 0."""
     size = int(rng.integers(0, 50)) if size is None else size
     seconds = np.sort(rng.integers(0, 60, size))
     seconds += 40 * (seconds > 20) + 13 * (seconds > 40)
@@ -43,7 +43,7 @@ def stream(rng, size=None):
 
 
 def expected(rows, windows, total, by, limits, empty=False):
-    """{(group, moment, window): [(rank, object, total, share, objects), ...]}, all by definition."""
+    """{(group, moment, window): [(rank, object, total, share, objects), ...]}, by definition."""
     oracles = defaultdict(lambda: TotalOracle({"total": total, "unit": KINDS[total].get("unit", 1.0), **limits}))
     latest = None
     for row in rows.to_pylist():
@@ -101,20 +101,20 @@ def follow(seed, monkeypatch):
     assert answered(cut_run(rows, query, rng)[0], by) == wanted, (seed, query, "in batches")
 
 
-def test_the_others_have_what_is_left(monkeypatch):
+def test_all_other_objects_have_the_remainder(monkeypatch):
     for seed in range(30):
         follow(seed, monkeypatch)
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:all .* rows were left out")
-def test_the_others_have_what_is_left_on_ten_thousand_streams(monkeypatch):
+def test_all_other_objects_have_the_remainder_on_ten_thousand_streams(monkeypatch):
     for seed in range(100, 10_100):
         follow(seed, monkeypatch)
 
 
 @pytest.mark.parametrize("name", BEFORE)
-def test_bounds_of_the_others_hold_what_they_have(name):
+def test_bounds_of_the_other_objects_hold(name):
     rng = np.random.default_rng(7)
     rows = stream(rng, 8000 if name == "misra-gries" else 3000)
     rows = rows.set_column(1, "key", pa.array(rng.zipf(1.3, len(rows)) % 400))
@@ -142,8 +142,8 @@ def test_bounds_of_the_others_hold_what_they_have(name):
     assert (unsure > 0) == (unknown > 0) == (name != "exact")
 
 
-def test_shards_tell_how_many_others_there_are_where_each_knows_its_own():
-    """Nobody knows how many there are in all where one shard has too many rows for its bounds to know."""
+def test_shards_report_the_number_of_other_objects_if_each_knows_its_own():
+    """The number is unknown if one shard has too many rows to know its own."""
     rng, told = np.random.default_rng(37), set()
     seconds = np.arange(8000) * 60 // 8000
     keys = np.where(rng.random(8000) < 0.9, 0, rng.integers(1, 12, 8000))
@@ -160,13 +160,13 @@ def test_shards_tell_how_many_others_there_are_where_each_knows_its_own():
     assert told == {False, True}
 
 
-def test_a_state_has_no_row_of_the_others():
+def test_a_state_has_no_row_of_other_objects():
     query = {"kind": "heavy-hitters", "time": "t", "object": "key", "k": 1, "windows": ["5 seconds"]}
     query |= {"every": "5 seconds", "rest": True, "emit": "state"}
-    with pytest.raises(ConfigError, match="rest: is no part of a state: drop this, or `emit`"):
+    with pytest.raises(ConfigError, match="rest: is not part of a state: drop this, or `emit`"):
         local.apply(stream(np.random.default_rng(0), 3), query)
     with pytest.raises(ConfigError, match="'objects' is also the name of another column of the answers"):
         rows = stream(np.random.default_rng(0), 3).rename_columns(["t", "key", "amount", "page", "objects"])
         local.apply(rows, {**query, "emit": None, "carry": ["objects"]})
-    with pytest.raises(ConfigError, match="empty: goes with `rest`, whose row of a window in which nothing came is 0"):
+    with pytest.raises(ConfigError, match="empty: requires `rest`, whose row is 0 for an empty window"):
         local.apply(rows, {**query, "emit": None, "rest": False, "empty": "zero"})

@@ -1,4 +1,4 @@
-"""row-features against the definition, on random streams: of each row all rows before it looked at anew."""
+"""row-features, compared with looking at all earlier rows of each row, on random streams."""
 
 from datetime import datetime, timedelta
 
@@ -17,7 +17,7 @@ WINDOWS = [(10,), (3, 20), (1, 60), (7,)]
 
 
 def stream(rng, size=None):
-    """Rows in ties and out of order within 3 seconds, quiet times, nulls, and amounts below 0 or not to be added."""
+    """Rows with equal times, up to 3 seconds out of order, with gaps, nulls, and negative or invalid amounts."""
     size = int(rng.integers(0, 50)) if size is None else size
     seconds = np.sort(rng.integers(0, 40, size))
     seconds += 50 * (seconds > 15) + 200 * (seconds > 30)
@@ -88,18 +88,18 @@ WARNED = pytest.mark.filterwarnings("ignore:.* rows have a value that is no")
 
 
 @WARNED
-def test_each_row_has_what_came_before_it():
+def test_each_row_has_the_features_of_the_rows_before_it():
     assert sum(follow(seed) for seed in range(40)) > 500
 
 
 @WARNED
 @pytest.mark.slow
-def test_each_row_has_what_came_before_it_on_ten_thousand_streams():
+def test_each_row_has_the_features_of_the_rows_before_it_on_ten_thousand_streams():
     assert sum(follow(seed) for seed in range(100, 10_100)) > 150_000
 
 
-def test_a_stream_and_its_past_are_the_same_rows_and_a_label_is_joined_as_of_its_time():
-    """Features computed in a stream, micro-batch by micro-batch, are those that a model was trained on."""
+def test_a_stream_and_its_past_have_the_same_rows_and_a_label_is_joined_by_time():
+    """Features computed in micro-batches equal those that a model was trained on."""
     rows = stream(np.random.default_rng(3), 200)
     query = QUERY | {"windows": ["10 seconds"], "by": ["group"], "delay": "3 seconds", "distinct": ["item"]}
     run = local.LocalRun.start(query, rows.schema)
@@ -108,7 +108,7 @@ def test_a_stream_and_its_past_are_the_same_rows_and_a_label_is_joined_as_of_its
     assert streamed.equals(local.apply(rows, query).sort_by("number"))
 
 
-def test_groups_are_forgotten_when_their_windows_have_run_empty():
+def test_groups_are_forgotten_when_their_windows_become_empty():
     seconds = np.arange(1000)
     rows = pa.table({"t": pa.array(seconds, pa.timestamp("s")), "number": seconds, "group": seconds // 2})
     query = QUERY | {"windows": ["10 seconds"], "by": ["group"]}
@@ -118,7 +118,7 @@ def test_groups_are_forgotten_when_their_windows_have_run_empty():
     assert 5 <= len(run.operator.groups) <= 8
 
 
-def test_what_no_float_adds_up_exactly_leaves_nothing_behind():
+def test_sums_stay_exact_when_rows_leave_the_window():
     rows = pa.table(
         {"t": pa.array([0, 1, 50], pa.timestamp("s")), "number": [0, 1, 2], "amount": [2**53 / 10, 0.1, 0.1]}
     )
@@ -126,16 +126,16 @@ def test_what_no_float_adds_up_exactly_leaves_nothing_behind():
     assert local.apply(rows, query)["amount_sum_10_seconds"].to_pylist()[2] == 0.1
 
 
-def test_values_between_the_units_have_a_warning_with_a_remedy():
+def test_values_between_the_units_cause_a_warning_with_a_remedy():
     query = make_query({**QUERY, "windows": ["10 seconds"], "sums": ["amount"]})
     assert sorted(query.promises) == sorted(query.drop_reasons)
     warning = query.promises["value no multiple of unit"]
-    assert "not a multiple of unit = 1, so that sums over them are null: take a smaller unit" in warning
+    assert "not a multiple of unit = 1, so that sums over them are null: use a smaller unit" in warning
     assert make_query({**QUERY, "windows": ["10 seconds"]}).promises == {}
 
 
 @pytest.mark.parametrize("by", [[], ["number"]])
-def test_rows_with_a_value_that_cannot_be_added_have_all_else_and_are_counted(by):
+def test_rows_with_a_value_that_cannot_be_added_have_other_features_and_are_reported(by):
     amounts = [0.1, float("nan"), 0.25, float("inf"), 1e300]
     rows = pa.table({"t": pa.array(range(5), pa.timestamp("s")), "number": range(5), "amount": amounts})
     rows = rows.append_column("other", pa.array([1, 2, 3, 4, 5]))
@@ -155,8 +155,8 @@ def test_rows_with_a_value_that_cannot_be_added_have_all_else_and_are_counted(by
 
 
 @pytest.mark.parametrize("kind", [pa.int64(), pa.uint64()], ids=str)
-def test_whole_numbers_beyond_2_53_make_a_sum_null_and_no_row_is_left_out(kind):
-    """Whether float64 has them or not; all up to 2^53 are added up exactly."""
+def test_whole_numbers_beyond_2_53_make_a_sum_null_without_dropping_rows(kind):
+    """Whether or not float64 can represent them; all up to 2^53 are added exactly."""
     numbers = [2**53 - 1, 2**53, *(2**power + step for power in range(53, 63) for step in (0, 1, 2))]
     numbers += [2**63, 2**64 - 1] if kind == pa.uint64() else [2**63 - 1, -(2**63), -(2**53), -(2**53) - 1]
     rows = pa.table(
@@ -172,7 +172,7 @@ def test_whole_numbers_beyond_2_53_make_a_sum_null_and_no_row_is_left_out(kind):
     assert answers["amount_sum_10_seconds"].to_pylist() == expected
 
 
-def test_a_sum_is_known_again_when_what_cannot_be_added_has_left_the_window():
+def test_a_sum_is_known_again_when_the_invalid_value_has_left_the_window():
     rows = pa.table(
         {"t": pa.array([0, 5, 10, 11], pa.timestamp("s")), "number": range(4), "amount": [0.5, 2.0, 3.0, 4.0]}
     )
@@ -201,7 +201,7 @@ def test_sums_beyond_64_bits_are_right():
         ("entries.sum.0", [-(2**53) - 1, 0]),
     ],
 )
-def test_a_state_that_no_rows_have_made_is_refused(name, values):
+def test_an_impossible_state_is_refused(name, values):
     from skyband.queries import make_query
     from skyband_totals.row_features.features_table import FeaturesTable
 
@@ -218,21 +218,25 @@ def test_a_state_that_no_rows_have_made_is_refused(name, values):
 @pytest.mark.parametrize(
     ("keys", "key", "message"),
     [
-        ({"windows": ["9 rows"]}, r"windows\[0\]", "is of time: the last so many rows are another order"),
+        (
+            {"windows": ["9 rows"]},
+            r"windows\[0\]",
+            "must be a length of time: a number of rows would depend on the order",
+        ),
         ({"windows": ["1 hour", "60 minutes"]}, r"windows\[1\]", "is listed twice"),
         ({"sums": ["amount", "amount"]}, "sums", "names a column twice"),
         ({"windows": []}, "windows", "must be"),
-        ({"unit": 0.1}, "unit", "goes with `sums` only: add that"),
+        ({"unit": 0.1}, "unit", "requires `sums`: add that"),
         ({"sums": ["item"]}, "sums", "must be a number"),
         ({"sums": ["price"]}, "sums", "no column 'price'"),
         ({"distinct": ["nothing"]}, "distinct", "no column 'nothing'"),
         ({"carry": ["time"]}, "carry", "'time' is also the name of another column of the answers"),
         ({"by": ["count_5_seconds"]}, "by", "is also the name of another column of the answers"),
-        ({"every": "1 hour"}, "every", "answers each row when it comes: drop this"),
+        ({"every": "1 hour"}, "every", "answers each row when it arrives: drop this"),
         ({"answers": "changes"}, "answers", "answers each row once, which already is a log"),
     ],
 )
-def test_what_has_no_answer_is_refused(keys, key, message):
+def test_invalid_keys_are_refused(keys, key, message):
     rows = stream(np.random.default_rng(0), 3).append_column("time", pa.array([1, 2, 3]))
     with pytest.raises(ConfigError, match=f"{key}: .*({message})"):
         local.LocalRun.start(QUERY | {"windows": ["5 seconds"]} | keys, rows.schema)

@@ -1,4 +1,4 @@
-"""Rules of heavy-hitters: windows and k that come, change and go while a stream runs, answered at once."""
+"""Rules of heavy-hitters: windows and k that are added, changed and removed while a stream runs."""
 
 import numpy as np
 import pyarrow as pa
@@ -23,31 +23,31 @@ def checked(seed, by=("place",), weighed=False, **options):
 
 @pytest.mark.parametrize("backend", ["exact", "k-skb", "misra-gries"])
 @pytest.mark.parametrize("weighed", [False, True], ids=["rows", "sums"])
-def test_rules_answer_what_they_would_have_answered_for_ever(backend, weighed):
-    """Of so few objects all rankers are exact."""
+def test_rules_answer_as_if_they_had_always_existed(backend, weighed):
+    """With few objects, so that all rankers are exact."""
     for by in ((), ("place",)):
         assert sum(checked(seed, by, weighed, backend=backend) for seed in range(5)) > 200
 
 
-def test_a_rule_for_one_group_is_answered_there_alone():
+def test_a_rule_for_one_group_is_answered_only_there():
     for seed in range(20, 26):
         checked(seed, kill=[seed % 6], size={"filtered": True})
 
 
-def test_a_table_kept_from_changes_has_the_answers_of_rules_that_hold():
-    """Rules that come, change, end, and are for one group alone; cut by kills."""
+def test_a_table_updated_by_changes_has_the_answers_of_rules_in_force():
+    """Rules start, change and end, or are for one group only; runs are killed in between."""
     for seed in range(3):
         FRAME.followed(seed, kill=range(seed % 3, 6, 2), size={"filtered": seed % 2 == 0})
     assert sum(FRAME.followed(seed, ()) for seed in range(20, 22)) > 50
 
 
-def test_a_run_that_is_killed_goes_on_with_its_rules():
+def test_a_killed_run_continues_with_its_rules():
     for seed in range(40, 46):
         checked(seed, kill=range(seed % 3, 6, 2))
 
 
-def test_a_rule_gives_what_a_query_of_its_window_and_k_gives():
-    """With the bounds of a ranker that is not exact: a rule that comes late, beside a query that was there before."""
+def test_a_rule_answers_like_a_query_with_its_window_and_k():
+    """With the bounds of a ranker that is not exact: a late rule, compared with a query from the first row on."""
     random = np.random.default_rng(7)
     objects = (random.pareto(1.1, 1_500) * 20).astype(int).tolist()
     rows = [(number // 30, what, 1.0, 0) for number, what in enumerate(objects)]
@@ -68,7 +68,7 @@ def test_a_rule_gives_what_a_query_of_its_window_and_k_gives():
     assert got.drop_columns("rule").to_pylist() == wanted.to_pylist()
 
 
-def test_windows_and_k_of_the_query_hold_for_ever_and_may_change_at_once():
+def test_windows_and_k_of_the_query_always_exist_and_may_change_at_once():
     rows = FRAME.random_rows(np.random.default_rng(3), 60)
     before, after = {"windows": ["7 seconds"], "k": 2}, {"windows": ["12 seconds", "5 seconds"], "k": 3}
     got = FRAME.changed_at_once(before, after, rows)
@@ -77,7 +77,7 @@ def test_windows_and_k_of_the_query_hold_for_ever_and_may_change_at_once():
     assert set(got) == FRAME.answers_of(windows_of(rows, versions, rows[-1][0]))
 
 
-def test_a_rule_without_slide_and_k_has_those_of_the_query():
+def test_a_rule_without_slide_and_k_uses_those_of_the_query():
     rows = [(second, second % 3, 0.0, 0) for second in range(20)]
     table = pa.table({"name": ["r"], "window": ["4 seconds"]})
     keys = {**KEYS, **LIMITS, "every": "2 seconds", "offset": "1 second", "k": 1}
@@ -85,7 +85,7 @@ def test_a_rule_without_slide_and_k_has_those_of_the_query():
     assert [(at, rank) for _, at, _, _, rank, *_ in got] == [(at, 1) for at in range(1, 23, 2)]
 
 
-def test_objects_have_their_names_and_columns_that_are_carried():
+def test_objects_have_their_names_and_carried_columns():
     table = pa.table(
         {
             "ts": pa.array(np.array([0, 1, 2, 3]) * SECOND, pa.timestamp("us")),
@@ -109,7 +109,7 @@ def test_objects_have_their_names_and_columns_that_are_carried():
         (Rule("gone", None), "rules.name, row 0: there is no rule 'gone' to end"),
     ],
 )
-def test_a_rule_that_cannot_be_taken_is_a_bad_row(rule, why):
+def test_an_invalid_rule_is_a_bad_row(rule, why):
     run = started(every="2 seconds", windows=["4 seconds"], k=2)
     with pytest.raises(InputError, match=why):
         run.broadcast(rules_table([rule]))
@@ -119,17 +119,17 @@ def test_a_rule_that_cannot_be_taken_is_a_bad_row(rule, why):
     ("keys", "why"),
     [
         ({"longest": None, "most": None, "k": 1}, r"windows: must be a list of durations.*or set `longest`"),
-        ({"longest": None, "windows": ["1 minute"], "k": 1}, "longest: is required: `most` goes with it"),
+        ({"longest": None, "windows": ["1 minute"], "k": 1}, "longest: is required with `most`"),
         ({"windows": ["1 minute"], "k": 1}, r"windows\[0\]: must be at most longest = '12 seconds'"),
         ({"every": "5 seconds"}, "longest: must be a multiple of every = '5 seconds'"),
         ({"k": 5}, "k: must be at most most = 4"),
-        ({"windows": ["3 seconds"]}, "k: is required: that of `windows`"),
+        ({"windows": ["3 seconds"]}, "k: is required for `windows`"),
         ({"rest": True}, "rest: cannot be combined with `longest`"),
         ({"half_life": "1 hour"}, "half_life: cannot be combined with `longest`"),
         ({"rules": {}}, "rules: is a second source"),
     ],
 )
-def test_limits_and_the_other_keys_fit_each_other(keys, why):
+def test_keys_that_contradict_the_limits_are_refused(keys, why):
     with pytest.raises(ConfigError, match=why):
         make_query({**KEYS, **LIMITS, **keys})
 
@@ -146,7 +146,7 @@ TOP = RulesProcessor._top
 
 
 @pytest.mark.parametrize("wrong", [longer, whatever_k])
-def test_the_oracle_sees_what_is_wrong(monkeypatch, wrong):
+def test_the_oracle_finds_mutants(monkeypatch, wrong):
     monkeypatch.setattr(limits, "MOST_ENTRIES", 0)
     monkeypatch.setattr(RulesProcessor, "_top", wrong)
     assert FRAME.seen(range(8))

@@ -1,4 +1,4 @@
-"""total-ranker/k-skb while its sample has all rows: what it retains are those of the longest window, no others."""
+"""total-ranker/k-skb while its sample has all rows: it retains exactly those of the longest window."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from skyband_totals.k_skb import sample_kernels
 
 
 @pytest.mark.parametrize("total", ["rows", "sum", "distinct"])
-def test_rows_are_forgotten_as_time_goes_on_without_any(total):
+def test_rows_are_forgotten_as_time_passes_without_new_ones(total):
     ranker = skyband.create("total-ranker", "k-skb", windows=[10], every=1, k=3, total=total, epsilon=0.3)
     times = np.arange(20)
     amounts = {"rows": {}, "sum": {"weights": np.ones(20)}, "distinct": {"values": times.astype(np.uint64)}}[total]
@@ -19,8 +19,8 @@ def test_rows_are_forgotten_as_time_goes_on_without_any(total):
 
 
 @pytest.mark.parametrize("k", [1, 3, 10])
-def test_kept_is_what_has_fewer_than_k_smaller_scores_at_least_as_young(k):
-    """In whatever pieces rows come; the limit of each is the k-th smallest score at least as young."""
+def test_entries_with_fewer_than_k_smaller_younger_scores_are_kept(k):
+    """However rows are cut; the limit of each is the k-th smallest score at least as young."""
     rng = np.random.default_rng(k)
     times, scores = np.sort(rng.integers(0, 30, 300)), rng.permutation(300).astype(np.uint64) * np.uint64(2**55)
     number = np.arange(300)

@@ -1,4 +1,4 @@
-"""An object with exactly the share or total that is written is in the answer, and one with less is not."""
+"""An object with exactly the written share or total is in the answer, and one with less is not."""
 
 from fractions import Fraction
 
@@ -15,7 +15,7 @@ from skyband_totals.shares import least_estimate, least_of, least_units, most_ob
 
 BACKENDS = ("exact", "misra-gries", "k-skb", "frequent-items-panes")
 ROUNDED_UP = [(7, 100, 0.07), (7, 50, 0.14), (7, 25, 0.28), (55, 100, 0.55), (29, 100, 0.29), (1, 10, 0.1)]
-"""Of so many rows, this part: as float64 the share times the total is above the rows for the first five."""
+"""(rows, share): in float64, share times rows is above the exact number for the first five."""
 SHARES = st.floats(min_value=0, max_value=1, exclude_min=True) | st.integers(1, 10**6).map(
     lambda number: number / 10**6
 )
@@ -32,7 +32,7 @@ def compiled(share, grand):
 @example(5e-324, 2**63 - 1)
 @example(0.9999999999999999, 2**63 - 1)
 @example(1e-18, 10**18)
-def test_the_least_total_is_that_of_fractions(share, grand):
+def test_the_least_total_is_exact(share, grand):
     written, asked = Fraction(repr(share)), least_of(share)
     least = max(-(-written * grand // 1), 1)
     assert Fraction(asked.numerator, 10**asked.places) == written
@@ -43,7 +43,7 @@ def test_the_least_total_is_that_of_fractions(share, grand):
 
 
 def rows_of(part, total, groups, weight):
-    """Of each group so many rows of object 0, and the others of objects that have half as many at most."""
+    """Rows of object 0 in each group, and others of objects with at most half as many."""
     objects = [0] * part + [1 + place % 9 for place in range(total - part)]
     every = [(group, key) for group in range(groups) for key in objects]
     return pa.table(
@@ -73,8 +73,8 @@ def test_an_object_with_exactly_the_share_is_in_the_answer(name, by):
 
 
 @pytest.mark.parametrize("name", BACKENDS)
-def test_as_many_objects_as_the_share_allows(name):
-    """1 / 0.00001 is below 100,000 in float64: the limit, too, is that of the decimal."""
+def test_the_share_limits_the_number_of_objects(name):
+    """1 / 0.00001 is below 100,000 in float64: the limit follows the decimal too."""
     ranker = skyband.create("total-ranker", name, windows=[100], every=1, share=0.00001)
     assert ranker.limit >= 100_000
 
@@ -87,8 +87,8 @@ UNITS = st.sampled_from([1.0, 0.1, 0.7, 0.01, 0.25, 3.0, 2.0**-20, 1e-9])
 @example(0.3, 0.1)
 @example(1e300, 0.1)
 @example(5e-324, 3.0)
-def test_the_least_units_are_those_of_the_decimals(at_least, unit):
-    """Not those of 2.1 / 0.7, which is above 3 in float64."""
+def test_the_least_units_follow_the_decimals(at_least, unit):
+    """2.1 / 0.7 is above 3 in float64."""
     units, written = least_of(None, at_least, unit).units, Fraction(repr(at_least)) / Fraction(repr(unit))
     assert 1 <= units <= 2**63 - 1
     assert units >= min(written, 2**63 - 1)
@@ -98,7 +98,7 @@ def test_the_least_units_are_those_of_the_decimals(at_least, unit):
 @pytest.mark.parametrize("by", [[], ["group"]], ids=["one group", "small groups"])
 @pytest.mark.parametrize("name", BACKENDS)
 def test_an_object_with_exactly_the_total_is_in_the_answer(name, by):
-    """Three rows of 0.7 are 2.1, which three times that float is not."""
+    """Three rows of 0.7 are 2.1, unlike three times that float."""
     for part in (1, 3, 7, 11):
         table = rows_of(part, 40, 3 if by else 1, 0.7)
         query = {"kind": "heavy-hitters", "time": "ts", "object": "object", "by": by, "total": "sum"}

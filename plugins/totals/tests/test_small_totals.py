@@ -1,4 +1,4 @@
-"""Small groups hold what a pane weighs in whole units: nothing is lost when a group grows, however heavy its rows."""
+"""Small groups hold the weights of panes in whole units, so that groups with any weights grow without loss."""
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +14,7 @@ SECOND = 1_000_000
 
 @pytest.mark.parametrize("of", ["seconds", "rows"])
 @pytest.mark.parametrize("unit", [1.0, 0.1, 3.0, 2.0**-20])
-def test_rows_of_up_to_2_53_units_come_out_as_they_went_in(unit, of, monkeypatch):
+def test_rows_of_up_to_2_53_units_are_preserved(unit, of, monkeypatch):
     rng = np.random.default_rng(13)
     rows = 300
     units = 2 ** rng.integers(0, 54, rows) - rng.integers(0, 2, rows)
@@ -41,8 +41,8 @@ def test_rows_of_up_to_2_53_units_come_out_as_they_went_in(unit, of, monkeypatch
 
 @pytest.mark.parametrize("unit", [1.0, 0.1, 3.0])
 @pytest.mark.parametrize("by", [[], ["group"]])
-def test_rows_of_a_pane_that_come_to_the_most_units_of_one_weight_or_just_beside_it(unit, by):
-    """Each group has an object of three rows in a pane: the last takes their sum to 2**51, or one or two beside it."""
+def test_rows_of_a_pane_may_reach_the_most_units_of_one_weight(unit, by):
+    """Each group has an object with three rows in a pane: the last brings their sum to 2**51, or one or two off."""
     sums = [MOST_TOGETHER + beside for beside in (-2, -1, 0, 1, 2)]
     parts = [part for together in sums for part in (together // 2, together - together // 2 - 1, 1)]
     groups = np.repeat(np.arange(len(sums)), 3)
@@ -62,8 +62,8 @@ def test_rows_of_a_pane_that_come_to_the_most_units_of_one_weight_or_just_beside
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_rows_of_most_units_among_many_objects_leave_one_state_however_rows_are_cut(seed):
-    """New entries of hundreds wait for others, in order: of an object's none has room any more but the last."""
+def test_rows_of_most_units_leave_the_same_state_however_rows_are_cut(seed):
+    """Hundreds of new entries wait for others, in order: only the last of an object has room."""
     rng, many, rows = np.random.default_rng(seed), 300, 80
     heavy = rng.choice([5, 7, MOST_TOGETHER - 3, MOST_TOGETHER - 11], rows)
     stream = pa.table(
@@ -100,8 +100,8 @@ RANKED = {
 
 @pytest.mark.parametrize("ranked", RANKED)
 @pytest.mark.parametrize("by", [[], ["group"]])
-def test_answers_are_the_same_however_many_entries_are_listed_at_once(ranked, by, monkeypatch):
-    """The groups of a pass are answered in parts, one after the other, where all their entries would be too many."""
+def test_answers_do_not_depend_on_the_entries_listed_at_once(ranked, by, monkeypatch):
+    """The groups of a pass are answered in parts if all their entries would be too many."""
     rng = np.random.default_rng(14)
     rows = 200
     stream = pa.table(
@@ -129,10 +129,10 @@ def test_answers_are_the_same_however_many_entries_are_listed_at_once(ranked, by
         *((name, "distinct") for name in ("k-skb", "exact")),
     ],
 )
-def test_rows_of_one_time_may_come_in_any_order(name, total):
-    """The same answers, and the same state to the byte, though bounds depend on the order that rows are taken in.
+def test_rows_of_equal_times_may_arrive_in_any_order(name, total):
+    """The answers and the bytes of the state are the same, although bounds depend on the order of rows.
 
-    Of one row alone, the last, the time is not yet over.
+    Only the time of the last row is not yet over.
     """
     rng, found, states = np.random.default_rng(15), set(), set()
     rows = 6000

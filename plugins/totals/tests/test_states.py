@@ -1,4 +1,4 @@
-"""States of heavy-hitters: any window, alone and united, as counted by hand; what does not go together is refused."""
+"""States of heavy-hitters: any window, alone and united, compared with counting by hand."""
 
 import datetime
 from collections import Counter
@@ -62,8 +62,8 @@ def emitted(table, ranker, total="rows", **changes):
 
 @pytest.mark.parametrize("names", NAMES)
 @pytest.mark.parametrize("emit", ["state", "changed-state"])
-def test_objects_in_a_dictionary_are_those_of_a_plain_column(names, emit):
-    """As pandas and Parquet have them."""
+def test_objects_in_a_dictionary_equal_those_of_a_plain_column(names, emit):
+    """As pandas and Parquet store them."""
     plain = log(3, 200, names=names)
     page = plain["page"].combine_chunks().dictionary_encode()
     in_dictionary = plain.set_column(1, "page", page)
@@ -71,7 +71,7 @@ def test_objects_in_a_dictionary_are_those_of_a_plain_column(names, emit):
 
 
 def by_hand(table, total, start, at, k, status=None):
-    """The largest totals of [start, at) from plain Python, as (total, name); which of equal ones is left open."""
+    """The largest totals of [start, at) from plain Python, as (total, name), with equal totals in any order."""
     times = np.asarray(table["ts"].cast(pa.int64()))
     rows = table.filter(pa.array((start <= times) & (times < at))).to_pylist()
     rows = [row for row in rows if status is None or row["status"] == status]
@@ -97,7 +97,7 @@ def check(found, expected):
 @pytest.mark.parametrize("names", NAMES)
 @pytest.mark.parametrize("total", TOTALS)
 @pytest.mark.parametrize("ranker", ["exact", "k-skb"])
-def test_any_window_of_one_state_and_of_several_is_that_counted_by_hand(ranker, total, names):
+def test_any_window_of_one_state_or_several_equals_counting_by_hand(ranker, total, names):
     table = log(3, names=names)
     minutes = (10, 30, 60) if ranker == "exact" else (1, 17, 43, 60)
     held = {}
@@ -119,7 +119,7 @@ def test_any_window_of_one_state_and_of_several_is_that_counted_by_hand(ranker, 
 
 
 @pytest.mark.parametrize("total", TOTALS)
-def test_the_whole_window_is_what_the_query_answers(total):
+def test_the_whole_window_equals_the_answer_of_the_query(total):
     table = log(4)
     asked = {**QUERY, **TOTALS[total], "emit": None, "k": None, "share": 0.06}
     for ranker in ("exact", {"name": "k-skb", "epsilon": 0.2, "seed": 5}):
@@ -132,7 +132,7 @@ def test_the_whole_window_is_what_the_query_answers(total):
 
 
 @pytest.mark.parametrize("total", TOTALS)
-def test_a_sample_answers_as_the_ranker_that_is_restored(total):
+def test_a_sample_answers_like_the_restored_ranker(total):
     table = log(5, rows=20_000, pages=2000)
     rows = emitted(table, {"name": "k-skb", "epsilon": 0.15}, total)
     for left, right in zip(rows[6::2], rows[7::2], strict=False):
@@ -165,7 +165,7 @@ def test_shards_of_one_group_make_one_state(ranker, total):
             assert found.equals(states.heavy_hitters(theirs["state"], last=last, k=9))
 
 
-def test_states_of_what_changed_come_only_where_rows_did():
+def test_states_of_changes_are_only_emitted_after_new_rows():
     table = pa.table(
         {
             "ts": pa.array([START + m * MINUTE for m in (1, 2, 31, 32)], pa.timestamp("us", "UTC")),
@@ -206,7 +206,7 @@ def test_moments_with_an_offset_and_windows_of_rows(ranker):
         states.heavy_hitters([rows[4]["state"]] * 2)
 
 
-def test_what_does_not_go_together_is_refused():
+def test_incompatible_states_are_refused():
     table = log(7)
     exact, sample = (emitted(table, name)[5]["state"] for name in ("exact", "k-skb"))
     for other, said in [
@@ -229,27 +229,27 @@ def test_what_does_not_go_together_is_refused():
             states.heavy_hitters(exact, **arguments)
 
 
-def test_another_familys_question_is_told_what_the_state_answers():
+def test_another_familys_question_is_refused_with_the_possible_ones():
     pytest.importorskip("skyband_distinct")
     state = emitted(log(7), "exact")[5]["state"]
     with pytest.raises(SnapshotError, match=r"ranker/exact, which does not answer estimate \(it answers heavy_h"):
         states.estimate(state)
 
 
-def test_what_gives_no_states_is_refused_by_name():
+def test_queries_that_cannot_emit_states_are_refused_by_name():
     table = log(8)
     for ranker in ("misra-gries", "frequent-items-panes"):
         with pytest.raises(ConfigError, match=f"{ranker}.* total-ranker/exact or total-ranker/k-skb|{ranker} lacks"):
             emitted(table, ranker)
-    with pytest.raises(ConfigError, match="object: goes with one column"):
+    with pytest.raises(ConfigError, match="object: must be one column"):
         emitted(table, "exact", object=["page", "client"])
-    with pytest.raises(ConfigError, match="carry: is no part of a state"):
+    with pytest.raises(ConfigError, match="carry: is not part of a state"):
         emitted(table, "exact", carry=["client"])
 
 
 @pytest.mark.parametrize("total", TOTALS)
 @pytest.mark.parametrize("ranker", ["exact", "k-skb"])
-def test_bytes_of_anyone_give_an_error_or_an_answer(ranker, total):
+def test_arbitrary_bytes_lead_to_an_error_or_an_answer(ranker, total):
     rng = np.random.default_rng(9)
     rows = emitted(log(9, rows=300, names="date"), ranker, total, by=(), offset="1 minute")
     state = rows[6]["state"]

@@ -1,4 +1,4 @@
-"""total-ranker/exact where very many objects have one total: the order by object decides, and cuts do not."""
+"""total-ranker/exact with very many objects of equal totals: the order of objects decides, and cuts do not matter."""
 
 from collections import Counter
 
@@ -38,7 +38,7 @@ def created(total, windows, **others):
 
 
 def amounts(total, begin, end):
-    """Weights of 2 but for one row in 200; each row's own value, or that of the row before."""
+    """Weights of 2 except for one row in 200; each row has its own value or that of the row before."""
     numbers = np.arange(begin, end)
     return {
         "rows": {},
@@ -48,7 +48,7 @@ def amounts(total, begin, end):
 
 
 def counted(total, objects, begin, end):
-    """The order of all objects of rows begin..end, by the definition."""
+    """The order of all objects in rows begin..end, by definition."""
     begin = max(begin, 0)
     given = amounts(total, begin, end)
     rows = objects[begin:end].tolist()
@@ -104,7 +104,7 @@ def test_neither_batches_nor_snapshots_change_answers(name, total, k):
 
 
 @pytest.mark.parametrize("total", ["rows", "distinct"])
-def test_the_stock_is_larger_where_the_best_are_the_next_to_leave_and_let_go_where_they_are_the_newest(total):
+def test_the_stock_grows_if_the_best_leave_next_and_shrinks_if_they_are_newest(total):
     rows, half = 30_000, 10_000
     objects = np.append(np.arange(half), -np.arange(half, rows))
     ranker = created(total, [1500])
@@ -119,7 +119,7 @@ def test_the_stock_is_larger_where_the_best_are_the_next_to_leave_and_let_go_whe
     assert stocks[-1] == 0
 
 
-def test_of_objects_that_leave_in_the_order_of_the_answer_the_second_scan_keeps_all_in_order():
+def test_the_second_scan_keeps_all_objects_in_order_if_they_leave_in_that_order():
     rows, window = 14_000, 6400
     objects = np.arange(rows)
     ranker = created("rows", [window], k=5)
@@ -135,7 +135,7 @@ def test_of_objects_that_leave_in_the_order_of_the_answer_the_second_scan_keeps_
     assert len(ranker._ledger._ledger.hot) == 16_384, "two fifths of them are in use after each sweep"
 
 
-def test_neighbours_are_in_slots_beside_each_other_and_no_two_in_one():
+def test_neighbouring_objects_are_in_adjacent_distinct_slots():
     for first in (0, 8 * 12_345, 2**62, -(2**63), -8):
         slots = placed(np.arange(8, dtype=np.int64) + first, 2**14 - 1)
         assert sorted(slots.tolist()) == list(range(slots.min(), slots.min() + 8)) and slots.min() % 8 == 0
@@ -154,7 +154,7 @@ def placed(keys, mask):
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_totals_that_rise_and_fall_past_the_stock_leave_answers_as_counted(seed):
+def test_totals_that_rise_and_fall_past_the_stock_are_answered_correctly(seed):
     rng = np.random.default_rng(seed)
     rows, length, k = 4000, int(rng.choice([60, 400, 1500])), int(rng.choice([1, 3, 20]))
     numbers = np.arange(rows)
@@ -181,7 +181,7 @@ def ranked(totals, keys, count):
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 255, 256, 257, 5000])
-def test_many_objects_are_ranked_by_total_then_by_object(count):
+def test_many_objects_rank_by_total_then_by_object(count):
     rng = np.random.default_rng(count)
     kinds = [
         rng.permutation(count),

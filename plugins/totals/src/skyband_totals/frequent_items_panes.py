@@ -14,7 +14,7 @@ from skyband_totals.fixed_point import fit_together, worth
 from skyband_totals.frequent_items import LEAST, SIZES, PaneSketch, Summary, error_of, most_items
 from skyband_totals.role import Amounts, TotalRanker
 from skyband_totals.shares import least_units
-from skyband_totals.top import NOTHING, UNKNOWN, Top
+from skyband_totals.top import EMPTY_TOP, UNKNOWN, Top
 
 _ANY = 2**62
 _COLUMNS = ("weights", "errors", "sizes")
@@ -22,43 +22,43 @@ _COLUMNS = ("weights", "errors", "sizes")
 
 @define(eq=False)
 class FrequentItemsPanes(TotalRanker):
-    """Apache DataSketches: a frequent-items sketch for each pane of time, added up when asked.
+    """An Apache DataSketches frequent-items sketch for each pane of time, added up for each answer.
 
-    The true total is always between `low` and `high`. A sketch has the fewest counters, a power of two, whose error is
-    at most `epsilon` as DataSketches declares it. The errors of panes add, so that high − low is at most `epsilon`
-    times the grand total. A pane is as long as the greatest common divisor of `every` and the windows. For total="rows"
-    and "sum". Use it to compare with, or where other programs of DataSketches read the state (`images`). Needs the
-    extra `datasketches`.
+    The true total is always between `low` and `high`. A sketch has the fewest counters, a power of two, for which
+    DataSketches declares an error of at most `epsilon`. The errors of panes add up, so that high − low is at most
+    `epsilon` times the grand total. A pane is as long as the greatest common divisor of `every` and the windows. For
+    total="rows" and "sum". Use it for comparison, or to share the state with other programs that use DataSketches
+    (`images`). Needs the extra `datasketches`.
 
-    With `share` or `at_least`, every object that may have so much is in the answer, so that none is missing; those
-    whose `low` has it are sure to have it. Where so much is less than `epsilon` of the grand total, an object may be
-    missing that has no more than `epsilon`. `k` limits their number.
+    With `share` or `at_least`, the answer includes every object that might reach it, so that none is missing; those
+    whose `low` reaches it surely do. If the limit is below `epsilon` of the grand total, objects with at most `epsilon`
+    might be missing. `k` limits their number.
 
     Parameters
     ----------
     by : str, default "time"
-        whether windows are times or row counts (one of time, rows)
+        the unit of the windows: times or row counts (one of time, rows)
     windows : list of int
         lengths of the windows, in the unit of the times or in rows (1 to 60 lengths, each at least 1)
     every : int
-        answers are asked for at multiples of this (at least 1 and at most 2305843009213693952)
+        the step between answers; they are at its multiples (at least 1 and at most 2305843009213693952)
     k : int, default None
-        objects in an answer, at most (at least 1)
+        the most objects in an answer (at least 1)
     share : float, default None
-        the part of the grand total from which on objects are in (above 0 and at most 1)
+        the least part of the grand total that an object of an answer has (above 0 and at most 1)
     at_least : float, default None
-        the total from which on objects are in (above 0)
+        the least total of an object of an answer (above 0)
     total : str, default "rows"
-        what is counted or added up of an object (one of rows, sum, distinct)
+        the total of an object: its rows, the sum of its weights, or its distinct values (one of rows, sum, distinct)
     unit : float, default 1.0
         weights are whole multiples of this (above 0)
     epsilon : float, default 0.01
-        high − low of a total, as part of the grand total (at least 0.0035 and below 1)
+        high − low of a total, as a part of the grand total (at least 0.0035 and below 1)
 
     Complexity
     ----------
     A row costs O(1) amortised, in Python; an answer O(counters of the window's panes). Memory is 16 bytes for each
-    counter in use, of which a pane has up to 2.6 / epsilon to 5.3 / epsilon.
+    counter in use; a pane has up to 2.6 / epsilon to 5.3 / epsilon.
 
     References
     ----------
@@ -80,16 +80,16 @@ class FrequentItemsPanes(TotalRanker):
     order_matters: ClassVar[bool] = True
     totals: ClassVar[tuple[str, ...]] = ("rows", "sum")
 
-    epsilon: float = number(0.01, at_least=LEAST, below=1, help="high − low of a total, as part of the grand total")
+    epsilon: float = number(0.01, at_least=LEAST, below=1, help="high − low of a total, as a part of the grand total")
 
     _size: int = field(init=False)
-    """Logarithm of the counters a sketch may have."""
+    """The logarithm of a sketch's largest number of counters."""
     _closed: dict[int, Summary] = field(factory=dict, init=False)
-    """Panes before the last that has rows, oldest first."""
+    """The panes before the last one with rows, oldest first."""
     _pane: int | None = field(default=None, init=False)
-    """The last pane that has rows."""
+    """The last pane with rows."""
     _sketch: PaneSketch = field(init=False)
-    """That pane's."""
+    """The sketch of that pane."""
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
@@ -98,12 +98,12 @@ class FrequentItemsPanes(TotalRanker):
 
     @property
     def exact_up_to(self) -> int:
-        """Where a pane has no more objects than this, each has a counter of its own."""
+        """A pane with at most this many objects has a counter for each."""
         return most_items(self._size)
 
     @property
     def limit(self) -> int:
-        """Objects in an answer, at most: `k`, or any number without it, so that none is missed."""
+        """The most objects in an answer: `k`, or any number without it, so that none is missed."""
         return _ANY if self.k is None else self.k
 
     @property
@@ -115,7 +115,7 @@ class FrequentItemsPanes(TotalRanker):
         return self.unit if self.total == "sum" else 1.0
 
     def images(self) -> dict[int, bytes]:
-        """By the time at which a pane begins, its sketch as DataSketches writes it, of integers of 64 bits."""
+        """The sketches of 64-bit integers as serialized by DataSketches, by the time at which their pane begins."""
         return {pane * self.pane: summary.image(self._size) for pane, summary in self._panes()}
 
     def _panes(self) -> Iterator[tuple[int, Summary]]:
@@ -135,7 +135,7 @@ class FrequentItemsPanes(TotalRanker):
             self._sketch.update(objects[start:stop], weights)
 
     def _begin(self, pane: int) -> None:
-        """Make this the running pane."""
+        """Start this pane if it is not the running one."""
         if pane == self._pane:
             return
         if self._pane is not None:
@@ -163,13 +163,13 @@ class FrequentItemsPanes(TotalRanker):
         return self._since(self._now - self.windows[window])
 
     def _since(self, begin: int) -> Top:
-        some = [summary for pane, summary in self._panes() if pane >= begin // self.pane]
-        grand, error = sum(summary.weight for summary in some), sum(summary.error for summary in some)
+        summaries = [summary for pane, summary in self._panes() if pane >= begin // self.pane]
+        grand, error = sum(summary.weight for summary in summaries), sum(summary.error for summary in summaries)
         if not grand:
-            return NOTHING
-        keys, low, likely = _added(some)
-        in_it = np.flatnonzero(low + error >= least_units(self.least, int(grand)))
-        order = in_it[np.lexsort((keys[in_it], -likely[in_it]))][: self.limit]
+            return EMPTY_TOP
+        keys, low, likely = _sums(summaries)
+        large = np.flatnonzero(low + error >= least_units(self.least, int(grand)))
+        order = large[np.lexsort((keys[large], -likely[large]))][: self.limit]
         others = np.ones(len(keys), bool)
         others[order] = False
         rest = error + int(low[others].max(initial=0))
@@ -182,14 +182,14 @@ class FrequentItemsPanes(TotalRanker):
 
     def _merge(self, other: Self, now: int) -> None:
         panes = dict(self._panes())
-        for pane, theirs in other._panes():
-            mine = panes.get(pane)
-            panes[pane] = theirs if mine is None else mine.merged(theirs, self._size)
+        for pane, summary in other._panes():
+            own = panes.get(pane)
+            panes[pane] = summary if own is None else own.merged(summary, self._size)
         self._hold(dict(sorted(panes.items())))
         self._expire(-(-now // self.pane))
 
     def _hold(self, panes: dict[int, Summary]) -> None:
-        """Go on from these panes, oldest first."""
+        """Continue from these panes, oldest first."""
         self._closed, self._pane = panes, max(panes, default=None)
         last = None if self._pane is None else panes.pop(self._pane)
         self._sketch = PaneSketch.empty(self._size) if last is None else PaneSketch.of(last, self._size)
@@ -204,55 +204,55 @@ class FrequentItemsPanes(TotalRanker):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the panes, as DataSketches writes them."""
+        """Bytes of the panes, as serialized by DataSketches."""
         return sum(summary.nbytes for _, summary in self._panes())
 
     def _state(self) -> dict[str, Array]:
         self._settle()
         panes = dict(self._panes())
-        numbers = np.array([(held.weight, held.error, held.size) for held in panes.values()], np.int64).reshape(-1, 3)
+        summaries = panes.values()
+        numbers = np.array([(each.weight, each.error, each.size) for each in summaries], np.int64).reshape(-1, 3)
         return {
             **self._clock(),
             "panes": np.array(list(panes), np.int64),
             **{name: numbers[:, place].copy() for place, name in enumerate(_COLUMNS)},
-            "counters": np.array([len(held.keys) for held in panes.values()], np.int64),
-            "keys": np.concatenate([np.empty(0, np.int64), *(held.keys for held in panes.values())]),
-            "lows": np.concatenate([np.empty(0, np.int64), *(held.lows for held in panes.values())]),
+            "counters": np.array([len(each.keys) for each in summaries], np.int64),
+            "keys": np.concatenate([np.empty(0, np.int64), *(each.keys for each in summaries)]),
+            "lows": np.concatenate([np.empty(0, np.int64), *(each.lows for each in summaries)]),
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        read = StateReader(state)
-        self._set_clock(read.column("clock", np.int64))
+        reader = StateReader(state)
+        self._set_clock(reader.column("clock", np.int64))
         latest = -(2**63) if self._last is None else self._last // self.pane
         oldest = -(-(self._now or 0) // self.pane) - self.longest // self.pane
-        panes = read.ascending("panes", strictly=True, at_least=oldest, at_most=latest).tolist()
-        weights = read.column("weights", np.int64, len(panes), at_least=1)
-        errors = read.column("errors", np.int64, len(panes), at_least=0)
-        sizes = read.column("sizes", np.int64, len(panes), at_least=SIZES[0], at_most=self._size)
-        keys, lows = read.column("keys", np.int64), read.column("lows", np.int64, at_least=1)
-        read.require(len(keys) == len(lows), "lows", f"must have {len(keys)} values, as keys (got {len(lows)})")
-        counters = read.sizes("counters", len(panes), len(keys))
-        read.require(fit_together(weights), "weights", "must add up to less than 2^63")
+        panes = reader.ascending("panes", strictly=True, at_least=oldest, at_most=latest).tolist()
+        weights = reader.column("weights", np.int64, len(panes), at_least=1)
+        errors = reader.column("errors", np.int64, len(panes), at_least=0)
+        sizes = reader.column("sizes", np.int64, len(panes), at_least=SIZES[0], at_most=self._size)
+        keys, lows = reader.column("keys", np.int64), reader.column("lows", np.int64, at_least=1)
+        reader.require(len(keys) == len(lows), "lows", f"must have {len(keys)} values, as keys (got {len(lows)})")
+        counters = reader.sizes("counters", len(panes), len(keys))
+        reader.require(fit_together(weights), "weights", "must add up to less than 2^63")
         ends = np.cumsum(counters)
-        held = {}
+        summaries = {}
         for place, pane in enumerate(panes):
             part = slice(int(ends[place] - counters[place]), int(ends[place]))
             size, weight, error = int(sizes[place]), int(weights[place]), int(errors[place])
-            read.require(
-                len(keys[part]) <= most_items(size), "counters", f"must be at most {most_items(size)} in a pane"
-            )
-            read.require(not (keys[part][1:] <= keys[part][:-1]).any(), "keys", "must be ascending in a pane")
+            most = most_items(size)
+            reader.require(len(keys[part]) <= most, "counters", f"must be at most {most} in a pane")
+            reader.require(not (keys[part][1:] <= keys[part][:-1]).any(), "keys", "must be ascending in a pane")
             counted = float(lows[part].astype(float).sum()) + error
-            read.require(counted <= weight * (1 + 1e-9), "lows", "must add up to no more than the pane weighs")
-            held[pane] = Summary(weight, error, size, keys[part].copy(), lows[part].copy())
-        self._hold(held)
+            reader.require(counted <= weight * (1 + 1e-9), "lows", "must add up to no more than the pane's weight")
+            summaries[pane] = Summary(weight, error, size, keys[part].copy(), lows[part].copy())
+        self._hold(summaries)
 
 
-def _added(some: list[Summary]) -> tuple[Int64, Int64, Int64]:
-    """int64[n] each: the objects that panes name, ascending, what each has at least, and what it likely has."""
-    keys = np.concatenate([held.keys for held in some])
-    lows = np.concatenate([held.lows for held in some])
-    likely = np.concatenate([held.lows + held.error for held in some])
+def _sums(summaries: list[Summary]) -> tuple[Int64, Int64, Int64]:
+    """int64[n] each: the objects that panes name, ascending, their least totals, and their likely totals."""
+    keys = np.concatenate([each.keys for each in summaries])
+    lows = np.concatenate([each.lows for each in summaries])
+    likely = np.concatenate([each.lows + each.error for each in summaries])
     order = np.argsort(keys, kind="stable")
     keys = keys[order]
     starts = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])[: len(keys)])

@@ -1,4 +1,4 @@
-"""What this distribution brings; imported to list it, so it imports no backend."""
+"""The hooks of skyband-totals, imported by discovery, and so without any backend."""
 
 from skyband import BackendInfo, QueryInfo, RoleInfo, hookimpl
 
@@ -11,23 +11,23 @@ def skyband_backends() -> list[BackendInfo]:
             role="total-ranker",
             name="exact",
             factory="skyband_totals.exact.backend:Exact",
-            summary="every pane's totals, and a bar that finds the largest without a look at the others",
+            summary="the totals of every pane, and a bar that finds the largest without checking the others",
             guarantee="exact",
             reference="panes: Li, Maier, Tufte, Papadimos and Tucker 2005; the bar: Yi et al. 2003",
             reader="skyband_totals.exact.reader:ExactReader",
             lacks={
-                "any-since": "a pane is one total: what came in its first half cannot be told from the rest",
-                "out-of-order": "a pane that was closed is not opened again",
+                "any-since": "a pane has one total, which cannot be split",
+                "out-of-order": "a closed pane is not opened again",
             },
         ),
         BackendInfo(
             role="total-ranker",
             name="misra-gries",
             factory="skyband_totals.misra_gries.backend:MisraGries",
-            summary="Misra-Gries summaries that get coarser with age: bounds that are certain, since any moment",
+            summary="Misra-Gries summaries that become coarser with age: certain bounds since any moment",
             guarantee="bounded",
             reference="Misra and Gries 1982; Agarwal et al. 2012; Arasu and Manku 2004",
-            lacks={"out-of-order": "a summary is of consecutive rows"},
+            lacks={"out-of-order": "a summary covers consecutive rows"},
         ),
         BackendInfo(
             role="total-ranker",
@@ -37,18 +37,18 @@ def skyband_backends() -> list[BackendInfo]:
             guarantee="bounded",
             reference="Zhang et al. 2010, section 4; Cohen and Kaplan 2007; Duffield, Lund and Thorup 2007",
             reader="skyband_totals.k_skb.reader:KSkbReader",
-            lacks={"out-of-order": "rows wait in a buffer in the order of time"},
+            lacks={"out-of-order": "rows are buffered in time order"},
         ),
         BackendInfo(
             role="total-ranker",
             name="frequent-items-panes",
             factory="skyband_totals.frequent_items_panes:FrequentItemsPanes",
-            summary="an Apache DataSketches frequent-items sketch for each pane, added up when asked",
+            summary="an Apache DataSketches frequent-items sketch for each pane, added up for each answer",
             guarantee="bounded",
             reference="Anderson et al. 2017; panes: Li, Maier, Tufte, Papadimos and Tucker 2005",
             lacks={
-                "any-since": "a pane is one sketch: what came in its first half cannot be told from the rest",
-                "out-of-order": "a pane that was closed is not opened again",
+                "any-since": "a pane has one sketch, which cannot be split",
+                "out-of-order": "a closed pane is not opened again",
             },
         ),
     ]
@@ -56,7 +56,7 @@ def skyband_backends() -> list[BackendInfo]:
 
 @hookimpl
 def skyband_roles() -> list[RoleInfo]:
-    """The role that the query heavy-hitters is made of."""
+    """The role of the query heavy-hitters."""
     return [
         RoleInfo(
             name="total-ranker",
@@ -72,7 +72,7 @@ def skyband_roles() -> list[RoleInfo]:
 
 @hookimpl
 def skyband_queries() -> list[QueryInfo]:
-    """The query that the total-rankers answer, and one that asks none."""
+    """The queries heavy-hitters, which uses total-rankers, and row-features, which does not."""
     return [
         QueryInfo(
             "heavy-hitters",
@@ -84,7 +84,7 @@ def skyband_queries() -> list[QueryInfo]:
         QueryInfo(
             "row-features",
             "skyband_totals.row_features.query:RowFeatures",
-            "for each row, how many rows, what sums and how many distinct values came just before it",
+            "for each row, the number of rows, sums and distinct values just before it",
             examples="skyband_totals.row_features.examples:EXAMPLES",
             presentation="skyband_totals.presentation:RowFeaturesPresentation",
         ),

@@ -1,4 +1,4 @@
-"""Floats of 32 and 16 bits as the multiples of a unit that they stand for: 0.1 is 0.10000000149 there."""
+"""Converts 32- and 16-bit floats to the multiples of a unit that they stand for: 0.1 is stored as 0.10000000149."""
 
 from typing import Any
 
@@ -8,14 +8,14 @@ from skyband.arrays import Float64
 
 from skyband_totals.fixed_point import worth
 
-REMEDY = "; of prices in a column of FLOAT, which has seven digits, take DOUBLE or DECIMAL"
-"""How a warning about values between the units ends."""
+REMEDY = "; for prices, use DOUBLE or DECIMAL instead of FLOAT, which has seven digits"
+"""The end of a warning about values between the units."""
 
 
 def as_multiples(values: Float64, kind: pa.DataType, unit: float) -> Float64:
-    """Values of a column of type `kind`, float64[n], a narrow float as the multiple of the unit that it is nearest to.
+    """The values of a column of type `kind`, float64[n]; narrow floats become the nearest multiple of the unit.
 
-    Where several multiples have one float, as cents above 131,072 have in 32 bits, they stay as they are. O(n).
+    If several multiples share a float, as cents above 131,072 do in 32 bits, values are left unchanged. O(n).
     """
     if not (pa.types.is_float32(kind) or pa.types.is_float16(kind)):
         return values

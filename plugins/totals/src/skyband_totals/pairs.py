@@ -1,6 +1,6 @@
 """A hash table of (object, value) pairs: int64[slots, 3], the hash of a pair, its last pane, the slot of its object.
 
-Linear probing, at most half full. Slots go only when the table is made anew.
+Linear probing, at most half full. Slots are freed only when the table is rebuilt.
 """
 
 from typing import Any
@@ -13,9 +13,9 @@ from skyband_totals import slots
 
 HASH, LAST, OBJECT = range(3)
 NEVER = np.int64(-(2**63))
-"""The last pane of no pair: it marks a free slot, whatever the hash."""
+"""The last pane of a free slot, whatever its hash."""
 UNKNOWN = np.int64(-1)
-"""The slot of an object that was let go of, its pairs having left every window."""
+"""The slot of an object that was dropped because its pairs had left all windows."""
 _MIX1, _MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _27, _30, _31 = np.uint64(27), np.uint64(30), np.uint64(31)
@@ -32,7 +32,7 @@ def no_pairs(size: int) -> Any:
 
 @njit(inline="always")
 def mixed(word: Any) -> Any:
-    """Sixty-four random bits out of a word: the finaliser of splitmix64."""
+    """64 random bits from a word: the finaliser of splitmix64."""
     word = (word ^ (word >> _30)) * _MIX1
     word = (word ^ (word >> _27)) * _MIX2
     return word ^ (word >> _31)
@@ -40,13 +40,13 @@ def mixed(word: Any) -> Any:
 
 @njit(inline="always")
 def hash_pair(key: Any, value: Any) -> Any:
-    """64 bits that tell a pair: two values of one object never have the same, nor have two objects with one value."""
+    """A 64-bit hash of a pair: pairs that share the object or the value never collide."""
     return np.int64(mixed(value ^ mixed(np.uint64(key) + _GOLDEN)))
 
 
 @nested_njit
 def find_pair(pairs: Any, word: int) -> Any:
-    """The pair's slot, or the free one where it would go."""
+    """The pair's slot, or the free slot where it belongs."""
     mask = len(pairs) - 1
     slot = word & mask
     while pairs[slot, LAST] != NEVER and pairs[slot, HASH] != word:
@@ -56,7 +56,7 @@ def find_pair(pairs: Any, word: int) -> Any:
 
 @nested_njit
 def renewed_pairs(pairs: Any, bound: int) -> Any:
-    """A table of the pairs whose last pane is `bound` or later, where each slot went (−1: gone), and how many."""
+    """A table of the pairs whose last pane is `bound` or later, the new slots (−1: dropped), and their number."""
     alive = 0
     for slot in range(len(pairs)):
         alive += pairs[slot, LAST] >= bound
@@ -75,7 +75,7 @@ def renewed_pairs(pairs: Any, bound: int) -> Any:
 
 
 @njit(cache=True)
-def held(pairs: Any, hot: Any, bound: int) -> Any:
+def entries_since(pairs: Any, hot: Any, bound: int) -> Any:
     """The pairs whose last pane is `bound` or later: int64[n] last panes, objects and hashes."""
     size = 0
     for slot in range(len(pairs)):

@@ -1,4 +1,4 @@
-"""How totals are drawn and shown, and what a first query and a state of them are."""
+"""How heavy-hitters and row-features are plotted and shown, with a first query and the expected state."""
 
 import pyarrow as pa
 from skyband.queries import emitted_states
@@ -12,7 +12,7 @@ _ROW_BYTES = 8
 
 
 class HeavyHittersPresentation(QueryPresentation[HeavyHitters]):
-    """Objects and their ranks."""
+    """The ranks of objects."""
 
     chart = "ranks"
 
@@ -25,16 +25,16 @@ class HeavyHittersPresentation(QueryPresentation[HeavyHitters]):
         return FirstQuery(f"the ten values of {label} with the most rows in each window of {window}", keys)
 
     def readable(self, answers: pa.Table) -> pa.Table:
-        """Of states their sizes."""
+        """The answers, with sizes instead of states."""
         return emitted_states.summarised(answers) if self.query.gives_states else answers
 
 
 class RowFeaturesPresentation(QueryPresentation[RowFeatures]):
-    """Numbers of each row."""
+    """The numbers of each row."""
 
     chart = "bands"
 
     def expected_state(self, rate: float, groups: int) -> tuple[float, float] | None:
-        """The rows of the longest window, with what each adds."""
+        """The rows of the longest window, and their bytes."""
         rows = max(1.0, rate * self.query.span)
         return rows, groups * rows * _ROW_BYTES * (1 + len(self.query.sums) + len(self.query.distinct))

@@ -1,4 +1,4 @@
-"""The lengths that a total-ranker is given for a query's moments and windows."""
+"""Computes a total-ranker's lengths from a query's moments and windows."""
 
 import math
 from functools import reduce
@@ -10,17 +10,18 @@ from skyband.config.time_zone_conversion import time_zone
 from skyband.windows.window_parameters import of_calendar, schedule_of
 
 _QUARTER = 15 * 60_000_000
-"""The clocks of all zones are quarters of an hour apart, today."""
+"""Today, the offsets of all zones are multiples of a quarter of an hour."""
 
 
 SECOND = 1_000_000
-"""So far apart they are before: all offsets of zones are whole seconds."""
+"""Earlier, the offsets of zones are only multiples of a second."""
 _DAY = 86_400_000_000
 
 
 def finer_before(every: Length, windows: tuple[Length, ...]) -> tuple[int, int]:
-    """Until when a zone's clock was no whole quarters apart, and before which time of its first row a ranker needs
-    seconds. A day lies between: windows that begin before the one have no row of a later ranker before the other.
+    """The end of offsets that are not quarter hours, and the time of first rows before which a ranker uses seconds.
+
+    They are a day apart, so that windows that begin before the first have no row of a ranker with quarters.
     """
     if ever(windows):
         return TIME_MIN, TIME_MIN
@@ -30,16 +31,13 @@ def finer_before(every: Length, windows: tuple[Length, ...]) -> tuple[int, int]:
 
 
 def ever(windows: tuple[Length, ...]) -> bool:
-    """Whether all rows there have been are asked for, and no others: a ranker then needs no panes."""
+    """Whether all windows contain all rows so far: a ranker then needs no panes."""
     return bool(windows) and all(map(is_ever, windows))
 
 
 def ranker_lengths(every: Length, windows: tuple[Length, ...], offset: Duration) -> tuple[int, tuple[int, ...]]:
-    """`every` and `windows` of the ranker.
-
-    Where windows are of the calendar it has one that holds each, and is asked since the moment at which each begins:
-    `every` is then a length of which all these moments are multiples.
-    """
+    """`every` and `windows` of the ranker. With calendar windows it has one window that covers them all, and is queried
+    since the moment at which each begins, a multiple of `every`."""
     if ever(windows):
         return ALWAYS, (2 * ALWAYS,)
     if not of_calendar(every, *windows):

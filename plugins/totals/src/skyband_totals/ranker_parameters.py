@@ -12,7 +12,7 @@ from skyband.config.parameters import checked, choice, integer, number
 from skyband.errors import ConfigError, Problem
 
 LONGEST = 2**61
-"""No window is longer, and no time farther than twice this from 0, so that no sum of two leaves 64 bits."""
+"""The longest window, and half the largest absolute time, so that sums of two fit 64 bits."""
 MOST_WINDOWS = 60
 TOTALS = ("rows", "sum", "distinct")
 
@@ -46,70 +46,71 @@ def windows() -> Any:
 
 def every() -> Any:
     """The step between answers."""
-    return integer(at_least=1, at_most=LONGEST, help="answers are asked for at multiples of this")
+    return integer(at_least=1, at_most=LONGEST, help="the step between answers; they are at its multiples")
 
 
 def k() -> Any:
-    """How many objects an answer has."""
-    return integer(None, at_least=1, help="objects in an answer, at most")
+    """The number of objects in an answer."""
+    return integer(None, at_least=1, help="the most objects in an answer")
 
 
 def share() -> Any:
-    """How large an object of an answer is."""
-    return number(None, above=0, at_most=1, help="the part of the grand total from which on objects are in")
+    """The least share of an object."""
+    return number(None, above=0, at_most=1, help="the least part of the grand total that an object of an answer has")
 
 
 def at_least() -> Any:
-    """How large an object's total is."""
-    return number(None, above=0, help="the total from which on objects are in")
+    """The least total of an object."""
+    return number(None, above=0, help="the least total of an object of an answer")
 
 
 def total() -> Any:
-    """What an object is ranked by."""
-    return choice(*TOTALS, default="rows", help="what is counted or added up of an object")
+    """The kind of total."""
+    message = "the total of an object: its rows, the sum of its weights, or its distinct values"
+    return choice(*TOTALS, default="rows", help=message)
 
 
 def unit() -> Any:
-    """What weights are multiples of."""
+    """The unit of weights."""
     return number(1.0, above=0, help="weights are whole multiples of this")
 
 
 def epsilon() -> Any:
     """The error of shares."""
-    return number(0.01, at_least=0.001, below=1, help="how far shares may be off, as part of the grand total")
+    return number(0.01, at_least=0.001, below=1, help="the error of shares, as a part of the grand total")
 
 
 def delta() -> Any:
-    """How often it may be exceeded."""
+    """The share of answers that may exceed it."""
     return number(0.05, at_least=1e-9, below=1, help="share of the answers that may be off by more than epsilon")
 
 
 def seed() -> Any:
-    """What the random numbers begin with."""
+    """The seed of the random numbers."""
     return integer(
-        0, at_least=0, at_most=2**63 - 1, help="seed of the random numbers; rankers merge only if theirs agree"
+        0, at_least=0, at_most=2**63 - 1, help="seed of the random numbers; only rankers with equal seeds merge"
     )
 
 
 def limit_problems(k: int | None, share: float | None, at_least: float | None, total: str) -> list[Problem]:
-    """What is wrong where nothing says how many objects an answer has, or a total is asked for that all have."""
+    """Problems if nothing limits the objects of an answer, or `at_least` is a total that all objects have."""
     if k is None and share is None and at_least is None:
-        return [Problem("k", "is required where there is no `share` or `at_least`: give one of them, or several")]
+        return [Problem("k", "is required without `share` or `at_least`: set at least one of them")]
     if at_least is not None and at_least < 1 and total != "sum":
-        part = f"for a part of the grand total give share = {literal(at_least)}"
-        message = f"must be at least 1 with total = {literal(total)}, as every object of an answer has one: {part}"
+        part = f"for a part of the grand total set share = {literal(at_least)}"
+        message = f"must be at least 1 with total = {literal(total)}, which every object of an answer has: {part}"
         return [Problem("at_least", f"{message} (got {literal(at_least)})")]
     return []
 
 
 def check_limits(k: int | None, share: float | None, at_least: float | None, total: str) -> None:
-    """Raise ConfigError where `limit_problems` finds one."""
+    """Raise ConfigError if `limit_problems` finds any."""
     if problems := limit_problems(k, share, at_least, total):
         raise ConfigError(*problems)
 
 
 def pane_of(windows: Sequence[int], every: int) -> int:
-    """The longest step at whose multiples all windows begin and end: the common divisor of them and `every`."""
+    """The longest step at whose multiples all windows begin and end: their greatest common divisor with `every`."""
     return reduce(math.gcd, windows, every)
 
 
@@ -124,7 +125,7 @@ class RankerParameters:
     at_least: float | None = at_least()
     total: str = total()
     unit: float = unit()
-    by: str = choice("time", "rows", default="time", help="whether windows are times or row counts")
+    by: str = choice("time", "rows", default="time", help="the unit of the windows: times or row counts")
 
     def __attrs_post_init__(self) -> None:
         check_limits(self.k, self.share, self.at_least, self.total)
@@ -132,7 +133,7 @@ class RankerParameters:
 
 @define
 class SampleParameters(RankerParameters):
-    """Those of a ranker that samples."""
+    """The parameters of a ranker that samples."""
 
     epsilon: float = epsilon()
     delta: float = delta()

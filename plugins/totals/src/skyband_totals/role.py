@@ -24,38 +24,37 @@ from skyband_totals import ranker_parameters
 from skyband_totals.fixed_point import FULL
 from skyband_totals.ranker_parameters import LONGEST, TOTALS
 from skyband_totals.shares import Least, least_of, most_objects
-from skyband_totals.top import NOTHING, Top, Tops
-from skyband_totals.units import FINE, REASONS, to_units
+from skyband_totals.top import EMPTY_TOP, Top, Tops
+from skyband_totals.units import REASONS, VALID, to_units
 
 _MOST_OBJECTS = 2**40
-"""Objects of an answer that nothing else limits: more than memory holds, and few enough to be counted with."""
-
+"""The limit of objects in an answer without `k` or `share`: more than fit memory, and safe to calculate with."""
 Amounts: TypeAlias = Int64 | UInt64 | None
-"""What a row adds: nothing but itself (None), its units (int64[n]), or one of its object's values (uint64[n])."""
+"""What a row adds: one row (None), units (int64[n]), or a value of its object (uint64[n])."""
 
 
 Columns: TypeAlias = tuple[Int64, Int64, Amounts]
-"""Times, objects and amounts of rows."""
+"""The times, objects and amounts of rows."""
 
 
 @define(eq=False)
 class TotalRanker(Clocked):
-    """Ranks objects by their total over windows that end at `now`: by rows, by the sum of weights, or by values.
+    """Ranks objects by their total over windows that end at `now`: rows, the sum of weights, or distinct values.
 
-    The answer holds the `k` objects with the largest totals, all whose total is at least `share` of the grand total
-    (never more than 1 / share), or all whose total is `at_least` this; where several are given, those that they agree
-    on. Total descending, then object ascending. An object whose total is 0 is in no answer. By `total = "distinct"`
-    an object's total is the number of its distinct values, and the grand total that of distinct (object, value)
-    pairs, so that shares add to 1.
+    The answer has the `k` objects with the largest totals, all objects with at least `share` of the grand total (at
+    most 1 / share of them), or all with a total of `at_least`; with several limits, the objects that meet them all. The
+    order is total descending, then object ascending. Objects whose total is 0 are left out. With `total = "distinct"`,
+    an object's total is the number of its distinct values, and the grand total is the number of distinct (object,
+    value) pairs, so that shares add up to 1.
     """
 
     role: ClassVar[str] = "total-ranker"
     totals: ClassVar[tuple[str, ...]] = TOTALS
     """The kinds of total that the backend can rank by."""
     order_matters: ClassVar[bool] = False
-    """Whether rows of one time, in another order, may give another answer that is as right."""
+    """Whether another order of rows with equal times may lead to a different, equally valid answer."""
     gives_states: ClassVar[bool] = False
-    """Whether its state can be asked for any window without the ranker, by the `reader` of its BackendInfo."""
+    """Whether the `reader` of its BackendInfo can query its state for any window without the ranker."""
 
     windows: Sequence[int] = ranker_parameters.windows()
     every: int = ranker_parameters.every()
@@ -66,53 +65,53 @@ class TotalRanker(Clocked):
     unit: float = ranker_parameters.unit()
 
     _last: int | None = field(default=None, init=False)
-    """Time of the last row."""
+    """The time of the last row."""
 
     def __attrs_post_init__(self) -> None:
         ranker_parameters.check_limits(self.k, self.share, self.at_least, self.total)
         if self.total not in self.totals:
-            message = f"must be {' or '.join(self.totals)} with {self.name}: take another backend (got {self.total!r})"
+            message = f"must be {' or '.join(self.totals)} with {self.name}: use another backend (got {self.total!r})"
             raise ConfigError(Problem("total", message))
 
     @property
     def exact_up_to(self) -> int:
-        """Groups of at most so many entries are ranked together by the query, without a backend each. 0: none are.
+        """The query ranks groups of at most this many entries together, without a backend for each. 0: none.
 
-        An entry is the total of one object in one pane or, with `total = "distinct"`, one value of one object. Of a
-        backend that is not exact this holds only if its class defines the property, as the number of entries up to
-        which it keeps them all, so that its answers are exact.
+        An entry is the total of an object in a pane or, with `total = "distinct"`, a value of an object. For a backend
+        that is not exact this applies only if its class defines the property, as the number of entries up to which it
+        keeps them all, so that its answers are exact.
         """
         return 2048
 
     @property
     def longest(self) -> int:
-        """Length of the longest window: what is older than this is forgotten."""
+        """The length of the longest window; older rows are forgotten."""
         return max(self.windows)
 
     @property
     def pane(self) -> int:
-        """The longest step at whose multiples all windows begin and end: the common divisor of them and `every`."""
+        """The longest step at whose multiples all windows begin and end: their greatest common divisor with `every`."""
         return ranker_parameters.pane_of(self.windows, self.every)
 
     @property
     def latest(self) -> int | None:
-        """Time of the last row, None before the first."""
+        """The time of the last row, None before the first."""
         return self._last
 
     @property
     def grain(self) -> int:
-        """Windows begin at multiples of this. Above 1 the backend lacks `any-since`, and refuses other moments."""
+        """Windows begin at multiples of this. Above 1, the backend lacks `any-since` and refuses other moments."""
         return 1
 
     @property
     def limit(self) -> int:
-        """Objects in an answer, at most."""
+        """The most objects in an answer."""
         bounds = [*([] if self.k is None else [self.k]), *([] if self.share is None else [most_objects(self.share)])]
         return min([*bounds, _MOST_OBJECTS])
 
     @property
     def least(self) -> Least:
-        """How large a total of an answer is, at least, in units."""
+        """The least total of an answer, in units."""
         return least_of(self.share, self.at_least, self.unit if self.total == "sum" else 1.0)
 
     def update(
@@ -122,12 +121,13 @@ class TotalRanker(Clocked):
         weights: npt.ArrayLike | None = None,
         values: npt.ArrayLike | None = None,
     ) -> None:
-        """Take in rows of objects (int64[n]) at times (int64[n], ascending); moves `now` to the last time.
+        """Add rows of objects (int64[n]) at times (int64[n], ascending); moves `now` to the last time.
 
-        weights: float64[n], multiples of `unit` from 0 to 2**53 units, with total = "sum" only.
-        values: uint64[n], hashes as `skyband.columns.hashing` makes them, with total = "distinct" only.
-        Raises InputError, the ranker unchanged, where they are not that, times go back, or the total of the longest
-        window would leave 64 bits.
+        weights: float64[n], multiples of `unit` from 0 to 2**53 units, only with total = "sum".
+        values: uint64[n], hashes as made by `skyband.columns.hashing`, only with total = "distinct".
+
+        Raises InputError, and leaves the ranker unchanged, if they are invalid, times go back, or the total of the
+        longest window would exceed 64 bits.
         """
         rows = self._checked(times, objects, weights, values)
         if len(rows[0]):
@@ -144,10 +144,10 @@ class TotalRanker(Clocked):
         *,
         moments: npt.ArrayLike,
     ) -> Tops:
-        """As `update`, with the answers for all windows at each of the `moments` passed on the way.
+        """Like `update`, and returns the answers for all windows at each of the `moments` in between.
 
-        moments: int64[q], ascending, multiples of `grain`, none before `now`. The answer at a moment is over the rows
-        before it; later rows are taken in after it. Raises InputError as `update` and `top`.
+        moments: int64[q], ascending, multiples of `grain`, none before `now`. The answer at a moment covers the rows
+        before it; later rows are added after it. Raises InputError like `update` and `top`.
         """
         rows = self._checked(times, objects, weights, values)
         marks: Int64 = column("moments", moments, np.int64)
@@ -169,11 +169,11 @@ class TotalRanker(Clocked):
         spans: npt.ArrayLike,
         moments: Sequence[npt.ArrayLike],
     ) -> Tops:
-        """As `answers` of several rankers, each with rows and moments of its own: one's answers after another's.
+        """Like `answers` for several rankers, each with its own rows and moments: their answers one after another.
 
-        rankers: at least one, of this class and with equal parameters, none of them twice. spans: int64[g, 2] that do
-        not overlap: the rows from spans[i, 0] up to spans[i, 1] are of ranker i. moments: of each, as of `answers`.
-        Raises InputError as `answers` does, all rankers unchanged.
+        rankers: one or more of this class with equal parameters, without repetitions. spans: int64[g, 2] that do not
+        overlap: ranker i has the rows from spans[i, 0] up to spans[i, 1]. moments: for each, as in `answers`.
+        Raises InputError like `answers`, and leaves all rankers unchanged.
         """
         columns = first_of(rankers)._columns(times, objects, weights, values)
         bounds = checked_spans(rankers, spans, len(columns[0]))
@@ -194,50 +194,50 @@ class TotalRanker(Clocked):
         return tops
 
     def top(self, window: int) -> Top:
-        """The answer over [now − windows[window], now), every row seen being before `now`.
+        """The answer over [now − windows[window], now), where all rows are before `now`.
 
-        Raises InputError where there is no such window, `now` is no multiple of `grain` or not after the last row:
-        `advance` first.
+        Raises InputError if there is no such window, or `now` is not a multiple of `grain` or not after the last row:
+        call `advance` first.
         """
         place = moment("window", window)
         if not 0 <= place < len(self.windows):
             raise InputError("window", f"must be from 0 to {len(self.windows) - 1}, a place in `windows` (got {place})")
         if self._now is None:
-            return NOTHING
-        self._check_moment_asked("now", self._now)
+            return EMPTY_TOP
+        self._check_after_last("now", self._now)
         self._check_grain("now", self._now)
         return self._top(place)
 
     def since(self, moment_: int) -> Top:
-        """The answer over all rows with time >= the moment, those at `now` among them.
+        """The answer over all rows with time >= the moment, including those at `now`.
 
-        Raises InputError where the moment is no multiple of `grain`, or before `now` − `longest`: that is forgotten.
+        Raises InputError if the moment is not a multiple of `grain`, or before `now` − `longest`, which is forgotten.
         """
         begin = moment("since", moment_)
         self._check_grain("since", begin)
         if self._now is None:
-            return NOTHING
+            return EMPTY_TOP
         if begin < self._now - self.longest:
-            message = f"{begin} is before {self._now - self.longest}, where the longest window begins: make one longer"
+            message = f"{begin} is before {self._now - self.longest}, where the longest window begins: use a longer one"
             raise InputError("since", message)
-        return self._since(begin) if begin <= self._now else NOTHING
+        return self._since(begin) if begin <= self._now else EMPTY_TOP
 
     def merge(self, other: Self) -> None:
-        """Become the ranker of both streams: rows and weights add, values unite. `now` is the later of the two.
+        """Become the ranker of both streams: rows and weights add up, values unite. `now` is the later of the two.
 
-        Raises InputError unless `other` has the same class and parameters, or where windows are in rows, which have
-        no order over two streams.
+        Raises InputError unless `other` has the same class and parameters, or if windows are in rows, which have no
+        order over two streams.
         """
         if type(self) is not type(other):
             raise InputError("other", f"must be a {type(self).__name__} (got {type(other).__name__})")
-        theirs = other.parameters()
+        others = other.parameters()
         for name, value in self.parameters().items():
-            if theirs[name] != value:
-                raise InputError("other", f"has {name} = {theirs[name]!r}, this ranker {value!r}; they must be equal")
+            if others[name] != value:
+                raise InputError("other", f"has {name} = {others[name]!r}, this ranker {value!r}; they must be equal")
         if self.by == "rows":
-            raise InputError("other", "cannot be merged: windows in rows need one order of all rows")
+            raise InputError("other", "cannot be merged: windows in rows need a single order of all rows")
         if self.total == "sum" and self._alive(self._now or 0) + other._alive(other._now or 0) > FULL:
-            raise InputError("other", "cannot be merged: the total would leave 64 bits; take a larger `unit`")
+            raise InputError("other", "cannot be merged: the total would exceed 64 bits; use a larger `unit`")
         if other._now is not None:
             now = other._now if self._now is None else max(self._now, other._now)
             self._merge(other, now)
@@ -251,14 +251,14 @@ class TotalRanker(Clocked):
         self._check_limits(rows[0])
         return rows
 
-    # Rows that may still be in no order.
+    # The rows may not be sorted yet.
     def _columns(self, times: Any, objects: Any, weights: Any, values: Any) -> Columns:
         moments: Int64 = column("times", times, np.int64)
         ids: Int64 = column("objects", objects, np.int64, len(moments))
-        for name, given, total in (("weights", weights, "sum"), ("values", values, "distinct")):
-            if (given is not None) != (self.total == total):
-                needs = f"goes with total = {total!r}, and only there (this ranker's is {self.total!r})"
-                raise InputError(name, needs)
+        for name, argument, total in (("weights", weights, "sum"), ("values", values, "distinct")):
+            if (argument is not None) != (self.total == total):
+                message = f"is required with total = {total!r}, and only then (this ranker has {self.total!r})"
+                raise InputError(name, message)
         amounts = None if values is None else column("values", values, np.uint64, len(moments))
         if weights is not None:
             amounts = self._units(column("weights", weights, np.float64, len(moments)))
@@ -266,7 +266,7 @@ class TotalRanker(Clocked):
 
     @staticmethod
     def _check_limits(times: Int64) -> None:
-        """Of times in order."""
+        """Check ascending times."""
         for row in (0, -1) if len(times) else ():
             if abs(int(times[row])) > 2 * LONGEST:
                 raise InputError("times", f"must be from −2**62 to 2**62 (got {int(times[row])})", row % len(times))
@@ -274,21 +274,21 @@ class TotalRanker(Clocked):
     def _units(self, weights: Array) -> Int64:
         units, codes = to_units(weights, self.unit)
         if codes.any():
-            row = int((codes != FINE).argmax())
+            row = int((codes != VALID).argmax())
             raise InputError("weights", f"{REASONS[int(codes[row])]} (got {weights[row].item()!r})", row)
         return units
 
     def _check_sum(self, times: Int64, objects: Int64, amounts: Amounts) -> None:
-        """Raise where a row would bring the total of the longest window beyond 64 bits."""
+        """Raise InputError if a row would bring the total of the longest window beyond 64 bits."""
         if self.total != "sum" or amounts is None or not len(times):
             return
         if float(amounts.astype(np.float64).sum()) + self._alive(self._now or 0) < 0.99 * FULL:
             return
-        trial = deepcopy(self)  # row by row, as rows that expire within the batch make room; one never gets here
+        trial = deepcopy(self)  # row by row, because rows that expire within the batch make room; rarely needed
         for row in range(len(times)):
             now, part = int(times[row]), slice(row, row + 1)
             if trial._alive(now) + int(amounts[row]) > FULL:
-                message = "would bring the total of the longest window beyond 64 bits: take a larger `unit`"
+                message = "would bring the total of the longest window beyond 64 bits: use a larger `unit`"
                 raise InputError("weights", message, row)
             trial._update(times[part], objects[part], amounts[part])
             trial._pass(times[part])
@@ -306,7 +306,7 @@ class TotalRanker(Clocked):
     def _check_moments(self, moments: Int64) -> None:
         super()._check_moments(moments)
         if len(moments):
-            self._check_moment_asked("moments", int(moments[0]))
+            self._check_after_last("moments", int(moments[0]))
             self._check_grains(moments)
 
     def _check_grains(self, moments: Int64) -> None:
@@ -319,38 +319,38 @@ class TotalRanker(Clocked):
         now = super()._first_moment
         return now if self._last is None else max(now, self._last + 1)
 
-    def _check_moment_asked(self, name: str, asked: int) -> None:
-        if self._last is not None and asked <= self._last:
-            message = f"{asked} is not after the last row, at {self._last}: answers are over the rows before a moment"
+    def _check_after_last(self, name: str, at: int) -> None:
+        if self._last is not None and at <= self._last:
+            message = f"{at} is not after the last row, at {self._last}: answers cover the rows before a moment"
             raise InputError(name, f"{message}; advance first")
 
-    def _check_grain(self, name: str, asked: int, row: int | None = None) -> None:
-        if asked % self.grain:
-            message = f"must be a multiple of {self.grain}, the common divisor of `every` and `windows` (got {asked})"
+    def _check_grain(self, name: str, at: int, row: int | None = None) -> None:
+        if at % self.grain:
+            message = f"must be a multiple of {self.grain}, the common divisor of `every` and `windows` (got {at})"
             raise InputError(name, message, row)
 
     def _answers(self, times: Int64, objects: Int64, amounts: Amounts, moments: Int64) -> Tops:
-        """As `answers`; leaves `now` to its caller. This default stops at every moment: better in compiled code."""
-        found, start = [], 0
+        """Like `answers`; leaves `now` to its caller. This default stops at every moment: compiled code is faster."""
+        tops, start = [], 0
         stops = np.searchsorted(times, moments, side="left")
-        for asked, stop in zip([*moments.tolist(), None], [*stops.tolist(), len(times)], strict=True):
+        for at, stop in zip([*moments.tolist(), None], [*stops.tolist(), len(times)], strict=True):
             if stop > start:
                 part = slice(start, stop)
                 self._update(times[part], objects[part], None if amounts is None else amounts[part])
                 self._pass(times[part])
                 start = stop
-            if asked is not None:
-                self.advance(asked)
-                found += [self._top(window) for window in range(len(self.windows))]
-        return Tops.of(found)
+            if at is not None:
+                self.advance(at)
+                tops += [self._top(window) for window in range(len(self.windows))]
+        return Tops.of(tops)
 
     @classmethod
     def _answers_together(
         cls, rankers: Sequence[Self], columns: Columns, spans: Int64, moments: Sequence[Int64]
     ) -> Tops:
-        """As `_answers` of each. This default calls that: better in one go."""
+        """The answers of each ranker. This default calls `_answers` of each: a single call is faster."""
         each = zip(rankers, spans.tolist(), moments, strict=True)
-        return Tops.joined([one._answers(*_part(columns, start, stop), at) for one, (start, stop), at in each])
+        return Tops.joined([ranker._answers(*_part(columns, start, stop), at) for ranker, (start, stop), at in each])
 
     @abstractmethod
     def _update(self, times: Int64, objects: Int64, amounts: Amounts) -> None: ...
@@ -363,26 +363,26 @@ class TotalRanker(Clocked):
 
     @abstractmethod
     def _merge(self, other: Self, now: int) -> None:
-        """Take in the other's rows, `now` being the later of the two; both are as they were."""
+        """Add the other's rows; `now` is the later of the two, and neither has advanced to it."""
 
     def _alive(self, now: int) -> int:  # noqa: ARG002
-        """Units that the rows of the longest window weigh at `now`, at least, where their sum must fit 64 bits."""
+        """A lower bound of the units in the longest window at `now`, if their sum must fit 64 bits."""
         return 0
 
     def _clock(self) -> dict[str, Array]:
-        """Where the ranker stands in time, for `_state`."""
+        """The ranker's clock, for `_state`."""
         return {"clock": np.array([[], [self._now], [self._now, self._last]][self._stage()], np.int64)}
 
     def _stage(self) -> int:
         return 0 if self._now is None else 1 if self._last is None else 2
 
     def _set_clock(self, clock: Array) -> None:
-        """Stand where `_clock` says. Raises SnapshotError where that is nowhere."""
+        """Set the clock to what `_clock` returned. Raises SnapshotError if it is invalid."""
         numbers = [int(number) for number in clock]
         rows = self.by == "rows"
         late = len(numbers) == 2 and numbers[1] > numbers[0] - rows
         if clock.dtype != np.int64 or len(numbers) > 2 or late or (rows and numbers[:1] < [0] and bool(numbers)):
-            raise SnapshotError(f"of {self.role}/{self.name} holds the clock {numbers}, which no ranker stands at")
+            raise SnapshotError(f"of {self.role}/{self.name} holds the clock {numbers}, which is impossible")
         self._now = numbers[0] if numbers else None
         self._last = numbers[1] if len(numbers) > 1 else None
 

@@ -1,4 +1,4 @@
-"""The largest of many totals, in compiled loops: which one is the n-th, and the best few in order."""
+"""Compiled selection of the largest totals: the n-th one, and the best few in order."""
 
 from typing import Any
 
@@ -9,14 +9,14 @@ from skyband_totals.share_kernels import least_total
 from skyband_totals.slots import KEY
 
 FEW = 256
-"""Fewer objects than this a heap has in order before counts of their digits are even cleared."""
+"""Fewer objects than this are sorted faster by a heap than by their digits."""
 _TOP = np.int64(0)
 _DIGIT = 11
 _DIGITS = 1 << _DIGIT
 _PARTS = 6
-"""Digits of int64."""
+"""The digits of int64."""
 _ASCENDING, _DESCENDING = np.uint64(2**63), np.uint64(2**63 - 1)
-"""What turns int64 into uint64 in this order, by exclusive or."""
+"""Exclusive or with these turns int64 into uint64 in this order."""
 
 
 @nested_njit
@@ -46,13 +46,13 @@ def nth_largest(values: Any, count: int, n: int) -> Any:
 
 @nested_njit
 def ranks_before(total: Any, key: Any, other_total: Any, other_key: Any) -> bool:
-    """Whether an object comes before another in an answer: total descending, then object ascending."""
+    """Whether an object is before another in an answer: total descending, then object ascending."""
     return bool(total > other_total or (total == other_total and key < other_key))
 
 
 @nested_njit
 def offer(totals: Any, keys: Any, size: int, most: int, total: Any, key: Any) -> int:
-    """Offer an object to a heap of the best `most` so far, the worst of them on top; returns its size."""
+    """Offer an object to a heap of the best `most` so far, with the worst on top; returns its size."""
     if size < most:
         child = size
         size += 1
@@ -70,7 +70,7 @@ def offer(totals: Any, keys: Any, size: int, most: int, total: Any, key: Any) ->
 
 @nested_njit
 def in_order(totals: Any, keys: Any, size: int) -> None:
-    """Put a heap made by `offer` in the order of an answer, in place. O(size log size)."""
+    """Sort a heap made by `offer` into the order of an answer, in place. O(size log size)."""
     for last in range(size - 1, 0, -1):
         total, key = totals[last], keys[last]
         totals[last], keys[last] = totals[0], keys[0]
@@ -79,14 +79,14 @@ def in_order(totals: Any, keys: Any, size: int) -> None:
 
 @nested_njit
 def heap_of(totals: Any, keys: Any, size: int) -> None:
-    """Make of the first `size` objects a heap as `offer` does. O(size)."""
+    """Turn the first `size` objects into a heap as made by `offer`. O(size)."""
     for place in range((size >> 1) - 1, -1, -1):
         _sink(totals, keys, size, totals[place], keys[place], place)
 
 
 @nested_njit
 def rank(totals: Any, keys: Any, count: int) -> None:
-    """Put the first `count` objects in the order of an answer, in place. O(count), with as much memory again."""
+    """Sort the first `count` objects into the order of an answer. O(count), with the same memory again."""
     if count < FEW:
         heap_of(totals, keys, count)
         in_order(totals, keys, count)
@@ -95,7 +95,7 @@ def rank(totals: Any, keys: Any, count: int) -> None:
     other_totals, other_keys = np.empty(count, np.int64), np.empty(count, np.int64)
     differing_totals, differing_keys = _differing(totals), _differing(keys)
     places, moves = np.empty(_DIGITS, np.int64), 0
-    for step in range(2 * _PARTS):  # all digits of the keys, then of the totals; sorted from one place, as it is long
+    for step in range(2 * _PARTS):  # all digits of the keys, then of the totals; one call, because its code is long
         shift, by_total = step % _PARTS * _DIGIT, step >= _PARTS
         if ((differing_totals if by_total else differing_keys) >> shift) & (_DIGITS - 1) == 0:
             continue
@@ -131,15 +131,15 @@ def _sort_by_digit(
     for digit in range(_DIGITS):
         place, places[digit] = place + places[digit], place
     for number in range(len(values)):
-        held = ((np.uint64(values[number]) ^ order) >> shift) & mask
-        place = places[held]
-        places[held] = place + 1
+        digit = ((np.uint64(values[number]) ^ order) >> shift) & mask
+        place = places[digit]
+        places[digit] = place + 1
         to_values[place], to_others[place] = values[number], others[number]
 
 
 @nested_njit
 def _sink(totals: Any, keys: Any, size: int, total: Any, key: Any, place: int) -> None:
-    """Put an object in place of the one at a place of a heap, the top or what is a heap below."""
+    """Replace the object at a place of a heap and restore the order below."""
     while True:
         child = 2 * place + 1
         if child >= size:
@@ -156,7 +156,7 @@ def _sink(totals: Any, keys: Any, size: int, total: Any, key: Any, place: int) -
 
 @nested_njit
 def count_large(totals: Any, size: int, least: Any, grand: int) -> int:
-    """How many of these ordered totals are large enough (`shares.Least`) beside the grand total, compared exactly."""
+    """The number of these ordered totals that are large enough (`shares.Least`) for the grand total, exactly."""
     lowest = least_total(least, grand)
     count = 0
     while count < size and totals[count] >= lowest:
@@ -166,13 +166,13 @@ def count_large(totals: Any, size: int, least: Any, grand: int) -> int:
 
 @nested_njit
 def best_of(hot: Any, totals: Any, k: int, least: Any, grand: int) -> Any:
-    """Of totals by slot, int64[slots]: the objects and totals in the answer, in order, the largest that is not, and
-    how many have a total above 0.
+    """The answer from totals by slot, int64[slots]: objects and totals in order, the largest total outside of it, and
+    the number of objects with a total above 0.
     """
-    lowest, most, some = np.int64(least[2]), np.int64(0), np.int64(0)
+    lowest, most, nonzero = np.int64(least[2]), np.int64(0), np.int64(0)
     for slot in range(len(hot)):
         most += totals[slot] >= lowest
-        some += totals[slot] > 0
+        nonzero += totals[slot] > 0
     if most > k:
         most = np.int64(k)
     keys, best = np.empty(most, np.int64), np.empty(most, np.int64)
@@ -181,15 +181,13 @@ def best_of(hot: Any, totals: Any, k: int, least: Any, grand: int) -> Any:
         if totals[slot] >= lowest:
             count = offer(best, keys, count, most, totals[slot], hot[slot, KEY])
     in_order(best, keys, count)
-    kept = count_large(best, count, least, grand)
-    return keys[:kept], best[:kept], largest_other(best, kept, count, k, least, grand), some
+    size = count_large(best, count, least, grand)
+    return keys[:size], best[:size], largest_other(best, size, count, k, least, grand), nonzero
 
 
 @nested_njit(forceinline=True)
 def largest_other(totals: Any, size: int, count: int, k: int, least: Any, grand: int) -> Any:
-    """What no object has more of that is in no answer; `count` ordered totals were found, and the first `size` of them
-    are in it, of at most k.
-    """
+    """The largest total outside of an answer of at most k; it has the first `size` of `count` ordered totals."""
     if size < count:
         return totals[size]
     if size == k:

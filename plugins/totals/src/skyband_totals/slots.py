@@ -1,4 +1,5 @@
-"""A hash table of objects: one slot holds all that is known of one, in one line of the cache for up to five windows.
+"""A hash table of objects: a slot holds all data of an object, in one cache line for up to five windows.
+
 
 hot: int64[slots, columns], aligned to 64 bytes. A slot's columns:
 
@@ -7,7 +8,8 @@ hot: int64[slots, columns], aligned to 64 bytes. A slot's columns:
     FLAGS   bit w: it is a candidate of window w; bit TAKEN: the slot is in use (so any int64 can be an object)
     TOTAL…  its total over the closed panes of window 0, 1, …
 
-Linear probing, at most half full. A slot never moves; it is freed by `sweep`, or when the table is made anew.
+
+Linear probing, at most half full. A slot never moves; it is freed by `sweep`, or when the table is rebuilt.
 """
 
 from typing import Any
@@ -22,35 +24,35 @@ _TAKEN = np.int64(1 << TAKEN)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _32 = np.uint64(32)
 _BITS, _NEAR = np.uint64(3), np.uint64(7)
-"""Numbers that differ in so many last bits lie in the slots beside each other."""
+"""Numbers that only differ in this many last bits are in adjacent slots."""
 FEWEST = 16
 _LINE = 64
 _WORDS = 8
 
 
 def columns_for(windows: int) -> int:
-    """int64 columns a slot: half a line of the cache, a line, or whole lines."""
+    """The int64 columns of a slot: half a cache line, or whole lines."""
     needed = TOTAL + windows
     return 4 if needed <= _WORDS // 2 else -(-needed // _WORDS) * _WORDS
 
 
 def new(slots: int, columns: int) -> Any:
-    """A table without objects, its slots aligned to the lines of the cache."""
+    """A table without objects, with slots aligned to cache lines."""
     flat = np.zeros(slots * columns + _WORDS, np.int64)
     skip = np.int64((_LINE - np.int64(flat.ctypes.data) % _LINE) % _LINE // 8)
     return flat[skip : skip + slots * columns].reshape(slots, columns)
 
 
 empty = nested_njit(new)
-"""`new`, in kernels. Of numpy a large table has large pages of the system where there are any, of numba it has not."""
+"""`new`, in kernels. A large table from numpy may have huge pages of the system; one from numba has not."""
 
 
 @njit(inline="always")
 def place(key: int, mask: int) -> Any:
     """The slot where the search for an object begins.
 
-    Numbers of objects are often given out in turn, so that neighbours come and go together: eight of them share four
-    lines of the cache. Others are spread as evenly as if each had a place of its own.
+    Objects are often numbered consecutively, so that neighbours come and go together: eight of them share four cache
+    lines. Other numbers are spread evenly.
     """
     word = np.uint64(key)
     block = word >> _BITS
@@ -59,7 +61,7 @@ def place(key: int, mask: int) -> Any:
 
 @nested_njit
 def find(hot: Any, key: int) -> Any:
-    """The object's slot, or the free one where it would go."""
+    """The object's slot, or the free slot where it belongs."""
     mask = len(hot) - 1
     slot = place(key, mask)
     while hot[slot, FLAGS] != 0 and hot[slot, KEY] != key:
@@ -76,16 +78,16 @@ def take(hot: Any, slot: int, key: int) -> None:
 
 @nested_njit
 def sweep(hot: Any, longest: int) -> int:
-    """Free what holds nothing, is no candidate, and is on no way to an object; returns how many slots are left in use.
+    """Free slots that are empty, no candidate and not on the way to another object; returns the slots still in use.
 
-    `longest` is the column of the longest window. O(slots), in order, and without memory.
+    `longest` is the column of the longest window. O(slots), in order, and without allocations.
     """
     used = 0
     after = hot[0, FLAGS]
     for slot in range(len(hot) - 1, -1, -1):
         flags = hot[slot, FLAGS]
-        holds = after | (flags ^ _TAKEN) | hot[slot, CURRENT] | hot[slot, longest]  # without branches: none is foreseen
-        after = flags if holds != 0 else np.int64(0)
+        needed = after | (flags ^ _TAKEN) | hot[slot, CURRENT] | hot[slot, longest]  # branch-free
+        after = flags if needed != 0 else np.int64(0)
         hot[slot, FLAGS] = after
         used += after != 0
     return used
@@ -93,10 +95,7 @@ def sweep(hot: Any, longest: int) -> int:
 
 @nested_njit
 def slots_for_alive(hot: Any, longest: int) -> Any:
-    """Slots of a table of what is alive, four to eight times as many.
-
-    Alive is what the running pane or the longest window holds. `longest` is that window's column.
-    """
+    """The size of a table of the objects in the running pane or the longest window, four to eight times as many."""
     alive = np.int64(0)
     for slot in range(len(hot)):
         alive += hot[slot, CURRENT] != 0 or hot[slot, longest] != 0
@@ -108,15 +107,15 @@ def slots_for_alive(hot: Any, longest: int) -> Any:
 
 @nested_njit
 def move_alive(hot: Any, table: Any, longest: int) -> Any:
-    """Move what is alive to an empty table, or within one; returns where each slot went (−1: gone), and how many did.
+    """Move objects that are alive to an empty table, or within one; returns the new slots (−1: dropped) and a count.
 
-    A table that has the right size already is kept: to take memory costs as much again as all else.
+    A table of the right size is kept: allocating memory costs as much again as everything else.
     """
     moved, alive = np.full(len(hot), -1, np.int32), np.int64(0)
     start, mask = 0, len(hot) - 1
     while hot[start, FLAGS] != 0:
         start += 1
-    for number in range(len(hot)):  # from a free slot on, so that none goes past one that has still to go
+    for number in range(len(hot)):  # from a free slot on, so that none passes one that is yet to move
         slot = (start + number) & mask
         flags = hot[slot, FLAGS]
         hot[slot, FLAGS] = 0

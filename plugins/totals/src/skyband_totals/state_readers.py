@@ -1,4 +1,4 @@
-"""What the readers of this distribution's states share: parameters, the clock, and how rows are tallied by object."""
+"""Shared code of the state readers: parameters, the clock, and totals by object."""
 
 import json
 from collections.abc import Mapping
@@ -18,14 +18,14 @@ from skyband_totals.top_reader import Ranking, TopReader
 
 P = TypeVar("P", bound=RankerParameters)
 MOST = 2**62
-"""Objects of an answer that nothing limits."""
+"""The limit of objects in an answer without `k`."""
 
 
-def parameters_of(cls: type[P], held: Mapping[str, Any]) -> P:
-    """The parameters in a state's header. Raises ConfigError where they are no ones; the same ones are looked up."""
-    known: Any = _built
-    found: P = known(cls, snapshot.text(dict(held)))
-    return found
+def parameters_of(cls: type[P], header: Mapping[str, Any]) -> P:
+    """The parameters in a state's header, cached. Raises ConfigError if they are invalid."""
+    cached: Any = _built
+    parameters: P = cached(cls, snapshot.text(dict(header)))
+    return parameters
 
 
 @lru_cache(maxsize=64)
@@ -34,18 +34,18 @@ def _built(cls: Any, text: str) -> Any:
 
 
 class RankerClock:
-    """When the ranker was, and what it has forgotten."""
+    """The time of the ranker, and what it has forgotten."""
 
-    def __init__(self, read: StateReader, longest: int, rows: bool) -> None:
-        clock = read.column("clock", np.int64).tolist()
+    def __init__(self, reader: StateReader, longest: int, rows: bool) -> None:
+        clock = reader.column("clock", np.int64).tolist()
         late = len(clock) == 2 and clock[1] > clock[0] - rows
-        read.require(len(clock) <= 2 and not late, "clock", f"is {clock}, which no ranker stands at")
+        reader.require(len(clock) <= 2 and not late, "clock", f"is {clock}, which is impossible")
         self.latest = clock[1] if len(clock) > 1 else None
         self.floor = max(clock[0] - longest, TIME_MIN) if clock else TIME_MIN
 
 
 class ClockedReader(TopReader):
-    """A reader that finds its times in the ranker's clock."""
+    """A reader that takes its times from the ranker's clock."""
 
     _clock: RankerClock
 
@@ -58,16 +58,16 @@ class ClockedReader(TopReader):
         return self._clock.floor
 
 
-def limits_of(given: RankerParameters, k: int | None, share: float | None, at_least: float | None) -> tuple[int, Least]:
-    """How many objects an answer has, and how large: as asked, or as the ranker's parameters say."""
+def limits_of(own: RankerParameters, k: int | None, share: float | None, at_least: float | None) -> tuple[int, Least]:
+    """The most objects of an answer, and their least total: as requested, or as in the ranker's parameters."""
     if k is None and share is None and at_least is None:
-        k, share, at_least = given.k, given.share, given.at_least
-    least = least_of(share, at_least, given.unit if given.total == "sum" else 1.0)
+        k, share, at_least = own.k, own.share, own.at_least
+    least = least_of(share, at_least, own.unit if own.total == "sum" else 1.0)
     return (MOST if k is None else k), least
 
 
 def by_object(objects: Int64, units: Int64) -> tuple[Int64, Int64]:
-    """(int64[m] objects, ascending, int64[m] sum of their units). O(n log n)."""
+    """(int64[m] objects, ascending, int64[m] sums of their units). O(n log n)."""
     order = np.argsort(objects, kind="stable")
     ordered = objects[order]
     first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)])
@@ -75,10 +75,10 @@ def by_object(objects: Int64, units: Int64) -> tuple[Int64, Int64]:
 
 
 def first_of_each(values: Array) -> Int64:
-    """int64[m], the place of the first of each different value, by value: pairs of several states count once."""
+    """int64[m]: the place of the first of each distinct value, by value, so that pairs in several states count once."""
     return np.unique(values, return_index=True)[1]
 
 
 def ranking(top: Top) -> Ranking:
-    """An answer as core knows it."""
+    """An answer of a backend as a Ranking."""
     return Ranking(top.objects, top.totals, top.shares, top.low, top.high)

@@ -1,4 +1,4 @@
-"""What a total-ranker answers: one top, or those of many moments and windows as flat arrays."""
+"""The answers of a total-ranker: a single one, or those of many moments and windows as flat arrays."""
 
 from collections.abc import Iterator, Sequence
 from typing import Self
@@ -8,29 +8,29 @@ from attrs import field, frozen
 from skyband.arrays import Array, Float64, Int64
 
 UNKNOWN = -1
-"""The number of objects where a backend that keeps few of them cannot tell it."""
+"""The number of objects if a backend that keeps only some of them does not know it."""
 
 
 @frozen(eq=False)
 class Top:
-    """The objects of one answer, total descending, then object ascending, and what is known of the others."""
+    """The objects of one answer, total descending, then object ascending, and bounds for the others."""
 
     objects: Int64
     """int64[r]."""
     totals: Float64
-    """float64[r]: each object's total, an estimate where the backend is not exact."""
+    """float64[r]: each object's total, an estimate unless the backend is exact."""
     low: Float64
     """float64[r]: the true total is at least this, as far as the backend's guarantee goes."""
     high: Float64
     """float64[r]: the true total is at most this."""
     grand: float
-    """The total of all objects: of their rows, weights, or (object, value) pairs."""
+    """The total of all objects: rows, weights, or (object, value) pairs."""
     grand_low: float
     grand_high: float
     rest: float
-    """No object that is not in the answer has a total above this."""
+    """No object outside of the answer has a total above this."""
     objects_in_all: int = field(default=UNKNOWN, kw_only=True)
-    """How many objects have a total above 0, those of the answer among them; UNKNOWN where the backend cannot tell."""
+    """The number of objects with a total above 0, in the answer or not; UNKNOWN if the backend does not know."""
 
     @property
     def shares(self) -> Float64:
@@ -42,7 +42,7 @@ class Top:
 class Tops(Sequence[Top]):
     """Many answers in flat arrays: answer i is objects[offsets[i]:offsets[i + 1]] and the totals and bounds there.
 
-    The answers of q moments over m windows come moment by moment, window by window: number moment · m + window.
+    The answers of q moments over m windows are ordered by moment, then window: number moment · m + window.
     """
 
     offsets: Int64
@@ -52,7 +52,7 @@ class Tops(Sequence[Top]):
     low: Float64
     high: Float64
     grand: Float64
-    """float64[q · m], as are the next three."""
+    """float64[q · m], like the next three."""
     grand_low: Float64
     grand_high: Float64
     rest: Float64
@@ -78,15 +78,15 @@ class Tops(Sequence[Top]):
 
     @classmethod
     def joined(cls, tops: "Sequence[Tops]") -> Self:
-        """Those of several rankers, one's after another's. At least one."""
+        """The answers of one or more rankers, one after another."""
         names = ("objects", "totals", "low", "high", "grand", "grand_low", "grand_high", "rest", "objects_in_all")
-        columns = {name: np.concatenate([getattr(one, name) for one in tops]) for name in names}
-        sizes = np.concatenate([np.diff(one.offsets) for one in tops])
+        columns = {name: np.concatenate([getattr(part, name) for part in tops]) for name in names}
+        sizes = np.concatenate([np.diff(part.offsets) for part in tops])
         return cls(offsets=np.append(0, np.cumsum(sizes)), **columns)
 
     @classmethod
     def of(cls, tops: Sequence[Top]) -> Self:
-        """Single answers as one."""
+        """Single answers as flat arrays."""
         columns = [_joined(np.float64, [getattr(top, name) for top in tops]) for name in ("totals", "low", "high")]
         numbers = [
             np.array([getattr(top, name) for top in tops], np.float64)
@@ -102,5 +102,5 @@ def _joined(kind: type, parts: list[Array]) -> Array:
     return np.concatenate([np.empty(0, kind), *parts])
 
 
-NOTHING = Top(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0), 0.0, 0.0, 0.0, 0.0, objects_in_all=0)
+EMPTY_TOP = Top(np.empty(0, np.int64), np.empty(0), np.empty(0), np.empty(0), 0.0, 0.0, 0.0, 0.0, objects_in_all=0)
 """The answer over a window without rows."""

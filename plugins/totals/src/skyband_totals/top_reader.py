@@ -1,4 +1,4 @@
-"""TopReader: ranks objects from a ranker's state as it lies in a snapshot, without building the ranker."""
+"""TopReader: ranks objects from a ranker's state in a snapshot, without building the ranker."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -14,18 +14,18 @@ class Ranking(NamedTuple):
     objects: Int64
     totals: Float64
     shares: Float64
-    """The totals as parts of the grand total, which is that of all objects."""
+    """The totals as parts of the grand total of all objects."""
     low: Float64
     """The true total is at least this, as far as the backend's guarantee goes."""
     high: Float64
 
 
 class TopReader(AnsweringReader):
-    """Ranks objects from one state of a backend, without making the backend.
+    """Ranks objects from one state of a backend, without creating the backend.
 
-    A plugin names it in `BackendInfo.reader` of a ranker, as it names a `SketchReader` for a sketch. It answers as the
-    backend's own `since` would, loads no compiled code, and looks at each array before it relies on it: a state that
-    contradicts itself raises SnapshotError.
+    A plugin names it in `BackendInfo.reader` of a ranker, as it names a `SketchReader` for a sketch. It returns what
+    the backend's own `since` would, loads no compiled code, and validates each array before it relies on it: a state
+    that contradicts itself raises SnapshotError.
     """
 
     questions: ClassVar[Sequence[str]] = ("skyband_totals.questions.largest_objects:RankObjects",)
@@ -45,7 +45,7 @@ class TopReader(AnsweringReader):
         share: float | None,
         at_least: float | None = None,
     ) -> Ranking:
-        """The largest objects of the rows that the states hold since their moments, with equal parameters in all.
+        """The largest objects of the rows that the states hold since their moments. All have equal parameters.
 
-        k, share, at_least: how many objects, and how large; all None: those of the parameters.
+        k, share, at_least: the limits of objects; if all are None, those of the parameters.
         """

@@ -1,42 +1,42 @@
-"""Weights in whole units: sums of whole numbers can be taken apart again, those of floats cannot.
+"""Converts weights to whole units, because subtraction undoes addition exactly for whole numbers but not for floats.
 
-The rule: a weight counts as the whole number of units nearest to it, if it is that multiple of the unit but for the
-rounding of float64, one part in 2^50 or a millionth of a unit. Any other weight is refused. For floats of fewer bits
-see `narrow_floats`.
+A weight counts as the nearest whole number of units if it equals that multiple of the unit except for the rounding of
+float64, one part in 2^50 or a millionth of a unit. Any other weight is refused. For narrower floats see
+`narrow_floats`.
 """
 
 from typing import Any
 
 import numpy as np
-import skyband.kernels.numba_compiler_patches  # noqa: F401 - has numba go on where it can keep nothing
+import skyband.kernels.numba_compiler_patches  # noqa: F401 - lets numba compile without a writable cache
 from numba import njit
 from skyband.arrays import Array, Float64, Int64, read_only
 
 from skyband_totals.fixed_point import MOST, worth
 
-FINE, NEGATIVE, NO_NUMBER, TOO_LARGE, NO_MULTIPLE = range(5)
+VALID, NEGATIVE, NOT_FINITE, TOO_LARGE, NOT_A_MULTIPLE = range(5)
 REASONS = {
     NEGATIVE: "must not be negative",
-    NO_NUMBER: "must be a finite number",
-    TOO_LARGE: "must be at most 2**53 units: take a larger `unit`",
-    NO_MULTIPLE: "must be a multiple of `unit`: take a smaller unit, or round the weights",
+    NOT_FINITE: "must be a finite number",
+    TOO_LARGE: "must be at most 2**53 units: use a larger `unit`",
+    NOT_A_MULTIPLE: "must be a multiple of `unit`: use a smaller unit, or round the weights",
 }
-"""What is wrong with a weight, by code."""
+"""The problem with a weight, by code."""
 _STEPS = 4
-"""To the next float64, after which a weight counts as it should: three roundings lie between."""
+"""Steps to the next float64 until a weight counts as intended: there are three roundings."""
 
 
 def to_units(weights: Float64, unit: float) -> tuple[Int64, Array]:
-    """(int64[n] units, int8[n] code of what is wrong with each weight, FINE where nothing is). O(n)."""
+    """(int64[n] units, int8[n] the code of each weight, VALID or a problem). O(n)."""
     units, codes = np.empty(len(weights), np.int64), np.empty(len(weights), np.int8)
     _convert(read_only(weights), unit, units, codes)
     return units, codes
 
 
 def weights_of(units: Int64, unit: float) -> Float64:
-    """Weights, float64[n], that count as so many units, int64[n]: the nearest ones, but for rounding above 2^50 units.
+    """Weights, float64[n], that count as these units, int64[n]: the nearest ones, except for rounding above 2^50 units.
 
-    Up to MOST_TOGETHER units there always is one.
+    There always is one for up to MOST_TOGETHER units.
     """
     weights: Float64 = worth(units, unit)
     for _ in range(_STEPS):
@@ -49,10 +49,10 @@ def weights_of(units: Int64, unit: float) -> Float64:
 def _convert(weights: Any, unit: float, units: Any, codes: Any) -> None:
     for row in range(len(weights)):
         quotient = weights[row] / unit
-        code = FINE
+        code = VALID
         nearest = 0.0
         if not np.isfinite(quotient):
-            code = NO_NUMBER
+            code = NOT_FINITE
         elif quotient < 0:
             code = NEGATIVE
         elif quotient > MOST:
@@ -60,6 +60,6 @@ def _convert(weights: Any, unit: float, units: Any, codes: Any) -> None:
         else:
             nearest = np.rint(quotient)
             if abs(quotient - nearest) > 1e-6 + quotient * 2.0**-50:
-                code = NO_MULTIPLE
+                code = NOT_A_MULTIPLE
         codes[row] = code
-        units[row] = np.int64(nearest) if code == FINE else 0
+        units[row] = np.int64(nearest) if code == VALID else 0

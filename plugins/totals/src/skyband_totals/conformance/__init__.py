@@ -1,4 +1,4 @@
-"""What every total-ranker must do: a driver for the common checks, an oracle, streams, and checks of its own.
+"""Conformance of total-rankers: a driver for the common checks, an oracle, streams, and its own checks.
 
 Needs `skyband-specs`; the backends do not.
 """

@@ -1,4 +1,4 @@
-"""How the common checks drive a total-ranker."""
+"""Drives a total-ranker for the common checks."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -23,14 +23,14 @@ FARTHEST = 2**62
 
 
 class TotalRankerDriver(Driver):
-    """Feeds (times, objects, weights or values), asks for tops at moments to come and since some that passed."""
+    """Feeds (times, objects, weights or values), and queries tops at future moments and since past ones."""
 
     role: ClassVar[str] = "total-ranker"
 
     def cases(self, info: BackendInfo) -> Sequence[Mapping[str, Any]]:
-        """Every kind of total the backend knows, all forms of answer, both clocks; panes of 1 and more, k above n.
+        """All kinds of total of the backend, all limits of answers, both clocks; panes of 1 and more, k above n.
 
-        `epsilon` and `delta` are coarse, so that bounds that hold too seldom show.
+        `epsilon` and `delta` are coarse, so that bounds that hold too rarely are noticed.
         """
         sets: list[Mapping[str, Any]] = [
             {"windows": (2, 4), "every": 2, "k": 2, "total": "sum", "unit": 0.1, "epsilon": 0.25},
@@ -44,37 +44,37 @@ class TotalRankerDriver(Driver):
             {"windows": (20,), "every": 4, "at_least": 1.1, "k": 3, "total": "sum", "unit": 0.1, "epsilon": 0.1},
             {"windows": (24, 12), "every": 12, "at_least": 2, "share": 0.02, "total": "distinct", "epsilon": 0.1},
         ]
-        known = load(info.factory, info.key).totals
-        return [chosen for chosen in sets if chosen["total"] in known]
+        totals = load(info.factory, info.key).totals
+        return [parameters for parameters in sets if parameters["total"] in totals]
 
     def tiny(self, case: Case) -> Iterator[TotalStream]:
-        """All streams of a few rows of two objects."""
+        """All streams with a few rows of two objects."""
         return tiny(case.parameters.get("unit", 1.0))
 
     def seeded(self, case: Case, seed: int) -> TotalStream:
-        """Ties, drift, bursts, silences, weights of all sizes."""
+        """Ties, drift, bursts, gaps, weights of all sizes."""
         return bursts(seed, case.parameters.get("unit", 1.0))
 
     def steady(self, case: Case) -> TotalStream:
-        """New objects for ever, each gone soon."""
+        """Ever new objects, each of which soon disappears."""
         return steady(case.parameters.get("unit", 1.0), STEADY_ROWS)
 
     def odd(self, case: Case) -> Iterator[tuple[str, TotalStream]]:
-        """Objects and values alike in part, times as far from 0 as they may be."""
+        """Objects and values that are partly equal, times as far from 0 as allowed."""
         unit = case.parameters.get("unit", 1.0)
-        some = bursts(4, unit, ODD_ROWS)
+        rows = bursts(4, unit, ODD_ROWS)
         for label, name in NAMES.items():
-            yield f"objects {label}", evolve(some, objects=name(numbered(some.objects)))
-            yield f"values {label}", evolve(some, values=name(numbered(some.values)).astype(np.uint64))
+            yield f"objects {label}", evolve(rows, objects=name(numbered(rows.objects)))
+            yield f"values {label}", evolve(rows, values=name(numbered(rows.values)).astype(np.uint64))
         yield "150 objects at once", many(unit)
         if case.parameters.get("by") != "rows":
-            yield "times at the first there are", evolve(some, times=some.times - some.times[0] - FARTHEST)
-            room = int(some.times[-1] - some.times[0]) + 3 * max(case.parameters["windows"])
-            yield "times at the last there are", evolve(some, times=some.times - some.times[0] + FARTHEST - room)
-            yield "times where float64 has gaps", evolve(some, times=some.times + 2**55 + 1)
+            yield "the earliest times", evolve(rows, times=rows.times - rows.times[0] - FARTHEST)
+            room = int(rows.times[-1] - rows.times[0]) + 3 * max(case.parameters["windows"])
+            yield "the latest times", evolve(rows, times=rows.times - rows.times[0] + FARTHEST - room)
+            yield "times where float64 has gaps", evolve(rows, times=rows.times + 2**55 + 1)
 
     def trials(self, case: Case) -> Iterable[Trial]:
-        """Large streams, added up anew."""
+        """Large streams, compared with sums over all rows."""
         return trials.trials(case)
 
     def feed(self, backend: Any, stream: TotalStream, start: int, stop: int) -> None:
@@ -84,33 +84,31 @@ class TotalRankerDriver(Driver):
         backend.update(times, rows[1], weights=weights, values=values)
 
     def answers(self, backend: Any, stream: TotalStream, stop: int) -> list[Any]:
-        """`now`, the tops of every window at some moments from now on, and since some before."""
-        found: list[Any] = [backend.now]
+        """`now`, the tops of every window at some moments from now on, and since some earlier ones."""
+        answers: list[Any] = [backend.now]
         later = deepcopy(backend)
-        for asked in moments(backend, backend.grain):
-            later.advance(asked)
-            found += [(asked, place, *plain(later.top(place))) for place in range(len(backend.windows))]
-        found += [(begin, *plain(backend.since(begin))) for begin in beginnings(backend, backend.grain)]
-        return found
+        for at in moments(backend, backend.grain):
+            later.advance(at)
+            answers += [(at, place, *plain(later.top(place))) for place in range(len(backend.windows))]
+        answers += [(begin, *plain(backend.since(begin))) for begin in beginnings(backend, backend.grain)]
+        return answers
 
     def expected(self, case: Case, stream: TotalStream, stop: int) -> list[Any]:
-        """The same by definition."""
+        """The same, by definition."""
         model = case.make()
         oracle = TotalOracle(case.parameters, rows_of(model, stream, stop))
         last = oracle.rows[-1][0] if oracle.rows else None
         model._now = None if last is None else last + (model.by == "rows")
         model._last = last
-        found: list[Any] = [model.now]
-        for asked in moments(model, model.grain):
-            found += [
-                (asked, place, *exactly(oracle.answer(asked - window, asked)))
-                for place, window in enumerate(model.windows)
-            ]
-        found += [(begin, *exactly(oracle.answer(begin, 2**63))) for begin in beginnings(model, model.grain)]
-        return found
+        answers: list[Any] = [model.now]
+        for at in moments(model, model.grain):
+            windows = enumerate(model.windows)
+            answers += [(at, place, *exactly(oracle.answer(at - window, at))) for place, window in windows]
+        answers += [(begin, *exactly(oracle.answer(begin, 2**63))) for begin in beginnings(model, model.grain)]
+        return answers
 
     def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
-        """Weights, values, times and moments that cannot be, lengths and dtypes that do not fit."""
+        """Invalid weights, values, times and moments, lengths and dtypes."""
         times = backend.now + int(backend.by == "rows") * np.arange(3)
         good: dict[str, Any] = {"times": times, "objects": np.arange(3)}
         if backend.total == "sum":
@@ -129,14 +127,14 @@ class TotalRankerDriver(Driver):
             ("a time before now", update(times=times - 1)),
             ("a time that goes back within the batch", update(times=times + np.array([0, 2, 1]))),
             ("times in two dimensions", update(times=times.reshape(3, 1))),
-            ("weights that are not added up", update(weights=np.ones(3), values=good.get("values", np.ones(3)))),
+            ("weights that are not expected", update(weights=np.ones(3), values=good.get("values", np.ones(3)))),
             ("an advance to before now", lambda: backend.advance(backend.now - 1)),
             ("an advance past 64 bits", lambda: backend.advance(2**63)),
             ("an advance by a fraction", lambda: backend.advance(backend.now + 0.5)),
-            ("a window that there is not", lambda: backend.top(len(backend.windows))),
+            ("a window that does not exist", lambda: backend.top(len(backend.windows))),
             ("a negative window", lambda: backend.top(-1)),
             ("since a fraction", lambda: backend.since(backend.now + 0.5)),
-            ("since what is forgotten", lambda: backend.since(moment - 3 * backend.grain - 3 * backend.longest)),
+            ("since a forgotten moment", lambda: backend.since(moment - 3 * backend.grain - 3 * backend.longest)),
             ("a moment before now", lambda: backend.answers(**good, moments=[backend.now - 1])),
             ("moments that go back", lambda: backend.answers(**good, moments=[moment + backend.grain, moment])),
         ]
@@ -151,7 +149,7 @@ class TotalRankerDriver(Driver):
                 calls.append((f"no {key}", update(**{key: None})))
                 calls.append((f"fewer {key} than times", update(**{key: good[key][:2]})))
         if backend.total == "sum":
-            wrong = {"negative": -1.0, "NaN": np.nan, "infinite": np.inf, "beyond 2^53": 2.0**54, "no multiple": 0.5}
+            wrong = {"negative": -1.0, "NaN": np.nan, "infinite": np.inf, "beyond 2^53": 2.0**54, "not a multiple": 0.5}
             calls += [
                 (f"a weight that is {what}", update(weights=good["weights"] * value)) for what, value in wrong.items()
             ]
@@ -159,17 +157,17 @@ class TotalRankerDriver(Driver):
 
 
 def moments(backend: Any, grain: int) -> list[int]:
-    """Moments at which all that was given can be answered, until everything has expired."""
+    """Moments at which all rows can be answered, until everything has expired."""
     if backend._last is None:
         return []
     first = max(backend.now, backend._last + 1)
     ends = {first, *(backend._last + step + window for window in backend.windows for step in (-1, 0, 1))}
-    chosen = sorted({max(-(-end // grain), -(-first // grain)) * grain for end in ends})
-    return chosen[:: max(1, len(chosen) // MOMENTS)]
+    marks = sorted({max(-(-end // grain), -(-first // grain)) * grain for end in ends})
+    return marks[:: max(1, len(marks) // MOMENTS)]
 
 
 def beginnings(backend: Any, grain: int) -> list[int]:
-    """Moments since which all is remembered."""
+    """Moments since which nothing has been forgotten."""
     if backend.now is None:
         return []
     oldest = -(-(backend.now - backend.longest) // grain) * grain
@@ -178,4 +176,4 @@ def beginnings(backend: Any, grain: int) -> list[int]:
 
 
 DRIVER = TotalRankerDriver()
-"""What `skyband_specs` drives the role by."""
+"""The driver of this role for `skyband_specs`."""

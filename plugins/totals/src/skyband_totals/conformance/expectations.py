@@ -1,4 +1,4 @@
-"""What an answer is compared with: the exact one, or bounds that hold the truth."""
+"""Compares answers with exact ones, and bounds with the truth."""
 
 from collections import Counter
 from typing import Any
@@ -8,7 +8,7 @@ from skyband_specs.check import expect_equal
 from skyband_totals.top import UNKNOWN, Top
 
 ROUNDING = 1e-9
-"""Relative."""
+"""The relative tolerance."""
 
 
 def expect_exact(top: Top, answer: Any, what: str) -> None:
@@ -19,7 +19,7 @@ def expect_exact(top: Top, answer: Any, what: str) -> None:
 
 
 def fault_of(top: Top, truth: Counter[int], unit: float) -> str:
-    """What an answer says that is not so; nothing where it holds."""
+    """The fault of an answer, or an empty text."""
     for key, low, high in zip(top.objects.tolist(), top.low.tolist(), top.high.tolist(), strict=True):
         if not low - ROUNDING <= truth[key] * unit <= high + ROUNDING:
             return f"object {key} has {truth[key] * unit}, its bounds are {low} to {high}"

@@ -1,4 +1,4 @@
-"""What a total-ranker answers, by definition: all rows of a window, added up anew for each answer."""
+"""The answers of a total-ranker by definition: all rows of a window are added up again for each answer."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,12 +9,12 @@ from typing import Any
 from attrs import field, frozen
 
 Row = tuple[int, int, int]
-"""(time, object, amount): units of weight, or a value where those are counted; 1 by rows."""
+"""(time, object, amount): units of weight, or a value if values are counted; 1 for rows."""
 
 
 @frozen
 class Answer:
-    """One answer, exact."""
+    """An exact answer."""
 
     objects: list[int]
     totals: list[float]
@@ -25,18 +25,18 @@ class Answer:
 
 @frozen
 class TotalOracle:
-    """The definition, for one set of a ranker's parameters. `rows` are all rows so far."""
+    """The definition for a set of parameters. `rows` are all rows so far."""
 
     parameters: Mapping[str, Any]
     rows: list[Row] = field(factory=list)
 
     @property
     def total(self) -> str:
-        """What is counted: rows, sum or distinct."""
+        """The kind of total: rows, sum or distinct."""
         return str(self.parameters.get("total", "rows"))
 
     def worth(self, units: int) -> float:
-        """What a total in units is worth: as often the decimal that the unit is written as, then rounded once."""
+        """The worth of a total in units: that many times the unit as a decimal, rounded once."""
         if self.total != "sum":
             return float(units)
         top, bottom = _written(float(self.parameters.get("unit", 1.0))).as_integer_ratio()
@@ -44,26 +44,26 @@ class TotalOracle:
 
     @property
     def limit(self) -> int:
-        """Objects in an answer, at most."""
+        """The most objects in an answer."""
         k, share = self.parameters.get("k"), self.parameters.get("share")
         bounds = [*([k] if k is not None else []), *([int(1 / _written(share))] if share is not None else [])]
         return min(bounds, default=2**62)
 
     def is_large(self, units: int) -> bool:
-        """Whether a total of so many units is what `at_least` asks for."""
+        """Whether a total of `units` reaches `at_least`."""
         at_least = self.parameters.get("at_least")
         unit = float(self.parameters.get("unit", 1.0)) if self.total == "sum" else 1.0
         return at_least is None or units * _written(unit) >= _written(float(at_least))
 
     def totals(self, start: int, end: int) -> Counter[int]:
-        """Each object's total over rows with start <= time < end, in units; those of 0 left out."""
+        """Each object's total over rows with start <= time < end, in units, without those of 0."""
         inside = [(key, amount) for time, key, amount in self.rows if start <= time < end]
         if self.total == "distinct":
             return Counter(key for key, _ in set(inside))
-        found: Counter[int] = Counter()
+        totals: Counter[int] = Counter()
         for key, amount in inside:
-            found[key] += amount
-        return +found
+            totals[key] += amount
+        return +totals
 
     def answer(self, start: int, end: int) -> Answer:
         """The answer over rows with start <= time < end."""
@@ -84,8 +84,8 @@ class TotalOracle:
         )
 
     def _small(self, grand: int) -> int:
-        """The most units that an object may have for which `at_least` asks more, none having more than all."""
-        low, high = 0, grand  # the last that is not large: what is larger is, too
+        """The most units below `at_least`, and at most those of all objects."""
+        low, high = 0, grand  # bisection for the last that is not large
         while low < high:
             middle = (low + high + 1) // 2
             low, high = (low, middle - 1) if self.is_large(middle) else (middle, high)
@@ -94,12 +94,12 @@ class TotalOracle:
 
 @cache
 def _written(number: float) -> Fraction:
-    """The decimal that a number is written as."""
+    """A number as its shortest decimal."""
     return Fraction(repr(number))
 
 
 def _rest(ranked: Sequence[tuple[int, int]], answered: int, limit: int, small: int) -> int:
-    """What is known that no total in no answer is above: the next one, or the last of `limit`, or what is too small."""
+    """The bound of totals outside of the answer: the next one, or the last of `limit`, or the largest too small."""
     if answered < min(limit, len(ranked)):
         return ranked[answered][1]
     return ranked[answered - 1][1] if answered == limit else small

@@ -1,4 +1,4 @@
-"""A stream as a total-ranker takes it and as the oracle does; answers as plain data, to be compared and printed."""
+"""Converts streams for total-rankers and the oracle, and answers to plain data for comparison and messages."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from skyband_totals.top import Top
 
 
 def columns(backend: Any, stream: TotalStream, start: int, stop: int) -> tuple[Any, Any, Any, Any]:
-    """Rows start..stop as this ranker takes them: times, objects, weights or None, values or None."""
+    """Rows start..stop as arguments of this ranker: times, objects, weights or None, values or None."""
     part = slice(start, stop)
     times = np.arange(start, stop) if backend.by == "rows" else stream.times[part]
     weights = stream.weights[part] if backend.total == "sum" else None
@@ -18,7 +18,7 @@ def columns(backend: Any, stream: TotalStream, start: int, stop: int) -> tuple[A
 
 
 def rows_of(backend: Any, stream: TotalStream, stop: int) -> list[tuple[int, int, int]]:
-    """The first rows as the oracle takes them."""
+    """The first rows for the oracle."""
     times, objects, weights, values = columns(backend, stream, 0, stop)
     amounts = np.ones(stop) if weights is None else np.rint(weights / backend.unit)
     amounts = amounts if values is None else values
@@ -32,5 +32,5 @@ def plain(top: Top) -> tuple[Any, ...]:
 
 
 def exactly(answer: Answer) -> tuple[Any, ...]:
-    """The same where nothing is uncertain."""
+    """An exact answer as plain data."""
     return (answer.objects, *[answer.totals] * 3, *[answer.grand] * 3, answer.rest)

@@ -1,4 +1,4 @@
-"""What `skyband bench total-ranker` measures on: one object in three is rare, by Zipf's law."""
+"""The scenario of `skyband bench total-ranker`: objects by Zipf's law, one in three of them rare."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Streams of rows for total-rankers: few objects and many ties to be right on, drifting ones to be small on."""
+"""Streams of rows for total-rankers: few objects with many ties for correctness, drifting objects for memory."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -19,7 +19,7 @@ ENDS = (-(2**63), 2**63 - 1, 0, -1)
 class TotalStream(Stream):
     """times int64[n], objects int64[n], weights float64[n] (whole units), values uint64[n].
 
-    A ranker takes the weights or the values or neither; one that counts rows is fed with row numbers as times.
+    A ranker takes the weights or the values or neither; one with windows in rows gets row numbers as times.
     """
 
     times: Int64
@@ -32,16 +32,16 @@ def tiny(unit: float) -> Iterator[TotalStream]:
     """Every stream of at most TINY_ROWS rows: two objects, weights of 0 and 1 (two values), at tiny times."""
     rows = [(7, 0), (7, 1), (3, 0), (3, 1)]
     for length in range(TINY_ROWS + 1):
-        for chosen in product(rows, repeat=length):
+        for pairs in product(rows, repeat=length):
             for steps in product(TINY_STEPS, repeat=max(0, length - 1)):
-                objects, amounts = [key for key, _ in chosen], [amount for _, amount in chosen]
+                objects, amounts = [key for key, _ in pairs], [amount for _, amount in pairs]
                 yield stream(np.cumsum([0, *steps])[:length], objects, unit * np.array(amounts), amounts)
 
 
 def bursts(seed: int, unit: float, rows: int = ROWS) -> TotalStream:
-    """Ties at every rank, objects that drift away for ever, bursts at one moment, silences in which all expires.
+    """Ties at every rank, drifting objects, bursts at one moment, and gaps in which everything expires.
 
-    Weights of 0 and weights a million times the others, both ends of the object range, a pair of zeros.
+    Weights of 0 and weights a million times the others, both ends of the range of objects, 0 and −1.
     """
     rng = np.random.default_rng([11, seed])
     times = np.cumsum(rng.choice([0, 1, 2, 9, 70], rows, p=[0.45, 0.3, 0.15, 0.08, 0.02])) - 30
@@ -55,7 +55,7 @@ def bursts(seed: int, unit: float, rows: int = ROWS) -> TotalStream:
 
 
 def steady(unit: float, rows: int) -> TotalStream:
-    """Objects that come a few times and never again, one row at each time."""
+    """Objects that occur a few times and never again, one row at each time."""
     rng = np.random.default_rng(12)
     objects = np.arange(rows) // 3 + rng.integers(0, 10, rows)
     return stream(np.arange(rows), objects, unit * rng.integers(1, 9, rows), rng.integers(0, 4, rows))
@@ -68,7 +68,7 @@ def many(unit: float) -> TotalStream:
 
 
 def fallen(window: int, k: int = 10) -> TotalStream:
-    """Objects of which 3k are heavy, one pane long; then a silence in which all of them fall at once; light ones."""
+    """3k objects that are heavy for one pane, then a gap in which they all fall at once, then light objects."""
     heavy = np.repeat(np.arange(3 * k), np.arange(3 * k) + 2)
     light = np.arange(1000, 1000 + 2 * k)
     times = np.concatenate([np.zeros(len(heavy), np.int64), np.full(len(light), window)])
@@ -77,23 +77,23 @@ def fallen(window: int, k: int = 10) -> TotalStream:
 
 
 def overtaken(window: int, k: int = 10) -> TotalStream:
-    """The same, but those that were heavy keep a row each, and the light ones come twice."""
+    """Like `fallen`, but the heavy objects keep a row each, and the light ones occur twice."""
     before = fallen(window, k)
-    kept, light = np.unique(before.objects[before.times == 0]), np.unique(before.objects[before.times > 0])
-    objects = np.concatenate([before.objects, kept, light])
-    times = np.concatenate([before.times, np.full(len(kept) + len(light), window)])
+    heavy, light = np.unique(before.objects[before.times == 0]), np.unique(before.objects[before.times > 0])
+    objects = np.concatenate([before.objects, heavy, light])
+    times = np.concatenate([before.times, np.full(len(heavy) + len(light), window)])
     return stream(times, objects, np.ones(len(objects)), np.arange(len(objects)))
 
 
 def ties(window: int, count: int = 10_000) -> TotalStream:
-    """So many objects with one total: twice a row each, and one that has three."""
+    """`count` objects with the same total: two rows each, and one object with three."""
     objects = np.concatenate([np.arange(count), np.arange(count), [5]])
     times = np.repeat(np.array([0, window // 2]), [count, count + 1])
     return stream(times, objects, np.ones(len(objects)), np.arange(len(objects)))
 
 
 def zipf(seed: int, rows: int, keys: int, exponent: float, per_time: int = 10) -> TotalStream:
-    """Objects by Zipf's law, in an order that tells nothing, each row with a new value."""
+    """Objects by Zipf's law, with random numbers, each row with a new value."""
     rng = np.random.default_rng([13, seed])
     ranks = np.searchsorted(np.cumsum(1 / np.arange(1, keys + 1) ** exponent), rng.random(rows) * _mass(keys, exponent))
     names = rng.permutation(keys)
@@ -115,13 +115,13 @@ def stream(times: Any, objects: Any, weights: Any, values: Any) -> TotalStream:
 
 
 def turnover(seed: int, unit: float, window: int) -> TotalStream:
-    """A pool of objects of which the largest are the next to leave, partly or wholly, and which come back.
+    """A pool of objects whose largest are the next to leave, partly or wholly, and later return.
 
-    Over four windows at a time each object comes with less than those before it, in rows, weight and values, but for
-    some noise: few rise to where the largest are.
+    Over four windows, each object has less than those before it, in rows, weight and values, except for some noise: few
+    rise to the largest.
     """
     rng = np.random.default_rng([19, seed])
-    pool, each = ((12, 1), (90, 2), (500, 3))[seed % 3]  # objects, and how many come at one time
+    pool, each = ((12, 1), (90, 2), (500, 3))[seed % 3]  # objects, and their number at each time
     step = max(1, window // 48)
     times = np.cumsum(rng.choice([step, 2 * step, window], 260, p=[0.9, 0.095, 0.005]))
     when = np.repeat(times, each)
@@ -137,9 +137,9 @@ def turnover(seed: int, unit: float, window: int) -> TotalStream:
 
 
 def binding(seed: int, objects: int) -> TotalStream:
-    """Rows that wear a bound of so many counters out: rounds of one object more than those, with blocks of one object.
+    """Rows that exhaust bounds with this many counters: rounds of one more object, with blocks of a single object.
 
-    In every second stream some rows weigh as much as all since them.
+    In every second stream, some rows weigh as much as all later ones.
     """
     rng = np.random.default_rng([20, seed])
     rows = 9000

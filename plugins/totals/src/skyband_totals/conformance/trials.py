@@ -1,4 +1,4 @@
-"""Thousands of objects and large answers, over streams of tens of thousands of rows, added up anew for each."""
+"""Trials with thousands of objects and large answers, over streams of tens of thousands of rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -18,12 +18,12 @@ from skyband_totals.ranker_parameters import TOTALS
 
 @frozen(eq=False)
 class TotalTrial(Trial):
-    """The top of every window, and since a moment in the midst of the longest."""
+    """The top of every window, and since a moment inside the longest."""
 
     label: str
     parameters: Mapping[str, Any]
     stream: TotalStream
-    _found: dict[int, Any] = field(factory=dict)
+    _expected: dict[int, Any] = field(factory=dict)
 
     @property
     def stops(self) -> Sequence[int]:
@@ -36,23 +36,23 @@ class TotalTrial(Trial):
         backend.update(times, objects, weights=weights, values=values)
 
     def answers(self, backend: Any, stop: int) -> Any:
-        """What is asked of a copy."""
+        """The answers of a copy."""
         later, moment = deepcopy(backend), self._moment(stop)
         later.advance(moment)
         tops = [later.top(place) for place in range(len(later.windows))]
         return [plain(top) for top in (*tops, later.since(self._since(moment)))]
 
     def expected(self, stop: int) -> Any:
-        """The same by definition."""
-        if stop not in self._found:
+        """The same, by definition."""
+        if stop not in self._expected:
             oracle = TotalOracle(self.parameters, rows_of(SimpleNamespace(**self.parameters), self.stream, stop))
             moment = self._moment(stop)
             starts = [*(moment - window for window in self.parameters["windows"]), self._since(moment)]
-            self._found[stop] = [exactly(oracle.answer(start, moment)) for start in starts]
-        return self._found[stop]
+            self._expected[stop] = [exactly(oracle.answer(start, moment)) for start in starts]
+        return self._expected[stop]
 
     def _moment(self, stop: int) -> int:
-        """The next multiple of `every` at which all rows so far are past."""
+        """The next multiple of `every` after all rows so far."""
         every = int(self.parameters["every"])
         last = stop - 1 if self.parameters["by"] == "rows" else int(self.stream.times[stop - 1])
         return (last // every + 1) * every
@@ -63,9 +63,9 @@ class TotalTrial(Trial):
 
 
 def trials(case: Case) -> Iterator[TotalTrial]:
-    """Of every kind of total that the backend knows."""
-    known = getattr(case.factory, "totals", TOTALS)
-    return (trial for trial in _trials(4 if case.long else 1) if trial.parameters["total"] in known)
+    """Trials of all kinds of total of the backend."""
+    totals = getattr(case.factory, "totals", TOTALS)
+    return (trial for trial in _trials(4 if case.long else 1) if trial.parameters["total"] in totals)
 
 
 @cache
@@ -93,6 +93,6 @@ def _trials(more: int) -> list[TotalTrial]:
 
 
 def _renamed(stream: TotalStream) -> TotalStream:
-    """Objects alike in their low half, in their high half, or negative."""
+    """Objects with equal low halves, equal high halves, or negative."""
     numbers = stream.objects
     return evolve(stream, objects=np.choose(numbers % 3, [numbers << 32, -numbers, numbers + (5 << 33)]))

@@ -1,4 +1,4 @@
-"""total-ranker/exact: every pane's totals, and a bar that finds the largest without a look at the others."""
+"""total-ranker/exact: the totals of every pane, and a bar that finds the largest without checking the others."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
@@ -15,49 +15,49 @@ from skyband_totals.fixed_point import fit_together, worth
 from skyband_totals.role import Amounts, Columns, TotalRanker
 from skyband_totals.top import Top, Tops
 
-_NOTHING = np.empty(0, np.int64)
+_NO_ROWS = np.empty(0, np.int64)
 _NO_VALUES = np.empty(0, np.uint64)
 
 
 @define(eq=False)
 class Exact(TotalRanker):
-    """The exact totals: what each pane of time adds to each object, and a running total for each window. The default.
+    """The exact totals of each object in each pane of time, and a running total for each window. The default.
 
-    A pane is as long as the greatest common divisor of `every` and the windows. Nothing smaller is exact: any two
-    different tables of totals by pane give different answers for some rows to come. With total="distinct", what is kept
-    are (object, value) pairs, told apart by 64 bits: two of n pairs are taken for one with probability n² / 2^65.
+    A pane is as long as the greatest common divisor of `every` and the windows. No smaller state is exact: any two
+    different tables of totals by pane lead to different answers for some future rows. With total="distinct", the state
+    is (object, value) pairs, identified by 64 bits: two of n pairs collide with probability n² / 2^65.
 
     To find the largest totals without ranking all objects, each window has a threshold, a total and an object, and a
-    list of the objects that have reached it: with a larger total, or with the same one and no larger object. While at
-    least k have, the answer is among them. The threshold rises when the list becomes long. When fewer than k are left
-    it falls to objects that were next to the list, or is found anew by a scan of all objects. Where that happens often,
+    list of the objects that have reached it: with a larger total, or with the same total and no larger object. While
+    the list has at least k, the answer is among them. The threshold rises when the list becomes long. When fewer than k
+    are left, it falls to the objects next to the list, or a scan of all objects finds it again. If that happens often,
     more objects are kept next to the list (16 bytes each), or in it.
 
     Parameters
     ----------
     by : str, default "time"
-        whether windows are times or row counts (one of time, rows)
+        the unit of the windows: times or row counts (one of time, rows)
     windows : list of int
         lengths of the windows, in the unit of the times or in rows (1 to 60 lengths, each at least 1)
     every : int
-        answers are asked for at multiples of this (at least 1 and at most 2305843009213693952)
+        the step between answers; they are at its multiples (at least 1 and at most 2305843009213693952)
     k : int, default None
-        objects in an answer, at most (at least 1)
+        the most objects in an answer (at least 1)
     share : float, default None
-        the part of the grand total from which on objects are in (above 0 and at most 1)
+        the least part of the grand total that an object of an answer has (above 0 and at most 1)
     at_least : float, default None
-        the total from which on objects are in (above 0)
+        the least total of an object of an answer (above 0)
     total : str, default "rows"
-        what is counted or added up of an object (one of rows, sum, distinct)
+        the total of an object: its rows, the sum of its weights, or its distinct values (one of rows, sum, distinct)
     unit : float, default 1.0
         weights are whole multiples of this (above 0)
 
     Complexity
     ----------
-    A row costs one access to a hash table, an answer O(entries that joined or left the window, and objects on the
-    list), `since` O(entries). Memory is 12 bytes for each (object, pane) entry, and 32 bytes (64 with two to five
-    windows) for each slot of a table that is at most half full. With total="distinct" it is 4 bytes for each pane that
-    a pair comes in, and 24 bytes for each slot of the pairs' table.
+    A row costs one access to a hash table; an answer O(entries that joined or left the window, and objects on the
+    list); `since` O(entries). Memory is 12 bytes for each (object, pane) entry, and 32 bytes (64 with two to five
+    windows) for each slot of a table that is at most half full. With total="distinct" it is 4 bytes for each pane in
+    which a pair occurs, and 24 bytes for each slot of the table of pairs.
 
     References
     ----------
@@ -94,7 +94,7 @@ class Exact(TotalRanker):
         return kind(panes, self.pane, self.limit, self.least)
 
     def _update(self, times: Int64, objects: Int64, amounts: Amounts) -> None:
-        self._ledger.run(times, objects, amounts, _NOTHING)
+        self._ledger.run(times, objects, amounts, _NO_ROWS)
 
     def _answers(self, times: Int64, objects: Int64, amounts: Amounts, moments: Int64) -> Tops:
         return self._tops(self._ledger.run(times, objects, amounts, moments))
@@ -103,13 +103,13 @@ class Exact(TotalRanker):
     def _answers_together(
         cls, rankers: Sequence[Self], columns: Columns, spans: Int64, moments: Sequence[Int64]
     ) -> Tops:
-        ledgers = [one._ledger for one in rankers]
+        ledgers = [ranker._ledger for ranker in rankers]
         return rankers[0]._tops(type(ledgers[0]).run_together(ledgers, *columns, spans, moments))
 
     def _top(self, window: int) -> Top:
-        asked = np.array([self._now], np.int64)
-        none = _NO_VALUES if self.total == "distinct" else None
-        return self._tops(self._ledger.run(_NOTHING, _NOTHING, none, asked, window))[0]
+        moments = np.array([self._now], np.int64)
+        amounts = _NO_VALUES if self.total == "distinct" else None
+        return self._tops(self._ledger.run(_NO_ROWS, _NO_ROWS, amounts, moments, window))[0]
 
     def _since(self, begin: int) -> Top:
         objects, totals, *numbers = self._ledger.since(begin // self.pane)
@@ -122,7 +122,7 @@ class Exact(TotalRanker):
         grand = worth(answered.grand, self._unit)
         rest = worth(answered.rest, self._unit)
         columns = answered.objects, totals, totals, totals, grand, grand, grand, rest
-        return Tops(answered.offsets, *columns, objects_in_all=answered.some)
+        return Tops(answered.offsets, *columns, objects_in_all=answered.object_counts)
 
     @property
     def _unit(self) -> float:
@@ -135,7 +135,7 @@ class Exact(TotalRanker):
         return self._ledger.alive(now // self.pane)
 
     def _settle(self) -> None:
-        """Forget what no answer at `now` or later needs, so that what is kept does not tell when it was last asked."""
+        """Forget what no answer at `now` or later needs, so that the state does not depend on earlier answers."""
         if self._now is not None:
             self._ledger.forget(self._now)
 
@@ -160,7 +160,7 @@ class Exact(TotalRanker):
         self._fill(*columns)
 
     def _check_columns(self, panes: Int64, objects: Int64, amounts: Int64) -> None:
-        """Raise SnapshotError where the columns are none that `_state` gives."""
+        """Raise SnapshotError if `_state` cannot have returned these columns."""
         sizes = {len(panes), len(objects), len(amounts)}
         if len(sizes) > 1 or any(column.dtype != np.int64 for column in (panes, objects, amounts)):
             raise SnapshotError(f"of total-ranker/exact holds columns of lengths {sorted(sizes)}, not int64 of one")
@@ -175,27 +175,26 @@ class Exact(TotalRanker):
         order = np.lexsort(keys)
         same = np.logical_and.reduce([key[order][1:] == key[order][:-1] for key in keys])
         if same.any() or (not distinct and ((amounts < 1).any() or not fit_together(amounts))):
-            raise SnapshotError("of total-ranker/exact holds an entry twice, or units that no rows weigh")
+            raise SnapshotError("of total-ranker/exact holds an entry twice, or units that are not possible")
 
     def _fill(self, panes: Int64, objects: Int64, amounts: Int64) -> None:
-        """Begin anew with these entries, by pane."""
+        """Start over with these entries, sorted by pane."""
         self._ledger = self._new_ledger()
         if isinstance(self._ledger, PairLedger):
             self._ledger.load(panes, objects, amounts)
         else:
-            self._ledger.run(panes * self.pane, objects, amounts if len(amounts) else None, _NOTHING)
+            self._ledger.run(panes * self.pane, objects, amounts if len(amounts) else None, _NO_ROWS)
 
     def _merge(self, other: Self, now: int) -> None:
-        mine, theirs = self._ledger.columns(), other._ledger.columns()
-        columns = [np.concatenate([mine[name], theirs[name]]) for name in mine]
-        held = columns[0] >= -(-now // self.pane) - self.longest // self.pane
-        panes, objects, amounts = (column[held] for column in columns)
-        if self.total == "distinct":  # of a pair, its last pane
+        own, others = self._ledger.columns(), other._ledger.columns()
+        columns = [np.concatenate([own[name], others[name]]) for name in own]
+        alive = columns[0] >= -(-now // self.pane) - self.longest // self.pane
+        panes, objects, amounts = (column[alive] for column in columns)
+        if self.total == "distinct":  # the last pane of each pair
             order = np.lexsort((panes, amounts))
-            last = np.append(amounts[order][1:] != amounts[order][:-1], True)[: len(order)]
-            kept = order[last]
-            kept = kept[np.argsort(panes[kept], kind="stable")]
-            self._fill(panes[kept], objects[kept], amounts[kept])
+            last = order[np.append(amounts[order][1:] != amounts[order][:-1], True)[: len(order)]]
+            last = last[np.argsort(panes[last], kind="stable")]
+            self._fill(panes[last], objects[last], amounts[last])
             return
         order = np.lexsort((objects, panes))
         panes, objects, amounts = panes[order], objects[order], amounts[order]

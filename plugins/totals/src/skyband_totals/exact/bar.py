@@ -1,41 +1,39 @@
-"""What finds the best k of a window without a look at every object: a bar, and the candidates at or above it.
+"""The bar of a window and the candidates at or above it, which find the best k without checking every object.
 
-For each window there is a bar, a total and an object, and a set C of every object that is not after the bar in the
-order of an answer: total descending, then object ascending. If k of C are still so, the best k are among them. So of
-many objects with one total only those with the smallest numbers are in C. Only an object whose total rises to the bar
-can enter C, one comparison each; those that fell below it leave when C is looked at.
+Each window has a bar, a total and an object, and a set C of all objects that are not after the bar in the order of an
+answer: total descending, then object ascending. While C has at least k, the best k are among them. So of many objects
+with the same total only those with the smallest numbers are in C. Only an object whose total rises to the bar can enter
+C, at one comparison each. Those that fall below it leave when C is next checked.
 
-C grows above 2n + 64: the bar rises to the n-th of C. Fewer than k left: the next of the stock become candidates, and
-the bar falls to the last of them. The stock is what one scan of all objects found next to the best n, in order; it ends
-at the far bar. What has come to be between the bars since then, as its total rose, or fell from above the bar, is not
-in the stock: then the far bar rises above it, and what is beyond the far bar is not drawn any more. With the stock at
-its end, all objects are scanned anew.
+If C exceeds 2n + 64, the bar rises to the n-th of C. If fewer than k are left, the next objects of the stock become
+candidates, and the bar falls to the last of them. The stock is the objects next to the best n that one scan of all
+objects found, in order; it ends at the far bar. If an object has since moved between the bars, the far bar rises above
+it, and the stock beyond is no longer used. When the stock ends, all objects are scanned again.
 
-n is 2k at first, and the stock as large. Where a scan costs more than twice the looks at C since the last one, the
-stock becomes as many times larger as the scan cost more, if it was of use: the best of many equal objects, or of
-falling totals, are always the next to leave, and then the objects of the stock are scanned once. If it was not, n is
-doubled; where looks cost four times a scan, n is halved. So a moment costs O(√(slots · objects that leave)), or O(k).
+n is 2k at first, and so is the stock. If a scan costs more than twice the checks of C since the last one, the stock
+grows by the ratio of these costs if it was useful, as with many equal objects or falling totals, whose best are the
+next to leave. If it was not, n is doubled. If checks cost four times a scan, n is halved. So a moment costs
+O(√(slots · objects that leave)), or O(k).
 
 spans: int64[windows, 16], a row for each window, indexed by
-    FIRST  place in the log of the first pane that the window holds
-    BAR    the total of the bar, at least LEAST: with more, every object is a candidate
-    KEYS   with just this total, every object up to this one is a candidate
-    SIZE   candidates
+    FIRST  place in the log of the first pane in the window
+    BAR    the total of the bar, at least LEAST: every object with more is a candidate
+    KEYS   of the objects with just this total, all up to this one are candidates
+    SIZE   number of candidates
     GRAND  the sum of all totals
     PANES  its length in panes
-    AIM    n, the candidates that there are after the bar was moved; 0: 2k
-    LOOKS  candidates looked at since the last scan
-    FAR    the total of the far bar, at most BAR; the bar itself where there is no stock
-    ENDS   with just this total, every object up to this one is before the far bar
-    DRAWN  objects of the stock that were drawn
-    STOCK  objects of the stock, 0 if not all of them could be drawn
-    LOT    how many the next scan puts into the stock; 0: n
-    WANTED how many the next scan looks for in all, where that is decided and memory is missing; 0: it is not decided
-    LEAST  the least total of an answer, at least 1: with it as the bar, no other object is ever looked for
-    OBJECTS how many have a total above 0
-candidates.near: int32[windows, room], the slots of each window's candidates; first those of the last answer, in its
-order, where it had few objects.
-candidates.stock: int64[2, windows, room], totals and objects in the stock of each window as they were at the scan.
+    AIM    n, the number of candidates after the bar was moved; 0: 2k
+    LOOKS  candidates checked since the last scan
+    FAR    the total of the far bar, at most BAR; equal to the bar without a stock
+    ENDS   of the objects with just this total, all up to this one are before the far bar
+    DRAWN  objects of the stock that were used
+    STOCK  objects of the stock, 0 if not all of them could be used
+    LOT    the number that the next scan puts into the stock; 0: n
+    WANTED the number that the next scan looks for, if it is decided but memory is missing; 0: not decided
+    LEAST  the least total of an answer, at least 1: with this bar, there are no other objects to find
+    OBJECTS the number of objects with a total above 0
+candidates.near: int32[windows, room], the slots of each window's candidates; first those of the last answer, if few.
+candidates.stock: int64[2, windows, room], totals and objects in the stock of each window, as of the scan.
 """
 
 from typing import Any, NamedTuple
@@ -49,19 +47,19 @@ FIRST_KEY = np.int64(-(2**63))
 
 
 class Candidates(NamedTuple):
-    """The candidates of all windows, and what is next to them."""
+    """The candidates of all windows, and their stocks."""
 
     near: Any
     stock: Any
 
 
 def no_candidates(windows: int, room: int) -> Candidates:
-    """None yet, of so many windows, with room for so many each."""
+    """Empty candidates of `windows` windows, with room for `room` each."""
     return Candidates(np.empty((windows, room), np.int32), np.empty((2, windows, 0), np.int64))
 
 
 def new_spans(panes: list[int], least: int) -> Any:
-    """Windows of these lengths in panes, all empty; no answer has an object of less than the least total."""
+    """Empty windows of these lengths in panes; answers only have objects with at least the least total."""
     spans = np.zeros((len(panes), SPAN), np.int64)
     spans[:, BAR] = spans[:, FAR] = spans[:, LEAST] = least
     spans[:, KEYS] = spans[:, ENDS] = ALL_KEYS
@@ -78,7 +76,7 @@ def is_before_bar(spans: Any, window: int, total: Any, key: Any) -> bool:
 
 @nested_njit
 def rises(spans: Any, window: int, total: Any, key: Any) -> bool:
-    """Whether an object that is none becomes a candidate, as its total rose to this."""
+    """Whether an object whose total rose to this becomes a candidate."""
     if is_before_bar(spans, window, total, key):
         return True
     end_stock_before(spans, window, total, key)
@@ -87,7 +85,7 @@ def rises(spans: Any, window: int, total: Any, key: Any) -> bool:
 
 @nested_njit
 def end_stock_before(spans: Any, window: int, total: Any, key: Any) -> None:
-    """Raise the far bar above an object that has come to be between the bars, if it has."""
+    """Raise the far bar above an object if it has moved between the bars."""
     if total > spans[window, FAR] or (total == spans[window, FAR] and key <= spans[window, ENDS]):
         if key == FIRST_KEY:
             spans[window, FAR], spans[window, ENDS] = total + 1, ALL_KEYS
@@ -97,7 +95,7 @@ def end_stock_before(spans: Any, window: int, total: Any, key: Any) -> None:
 
 @nested_njit
 def most_candidates(spans: Any) -> Any:
-    """Candidates of the window that has most."""
+    """The largest number of candidates of any window."""
     most = spans[0, SIZE]
     for window in range(1, len(spans)):
         most = max(most, spans[window, SIZE])
@@ -106,5 +104,5 @@ def most_candidates(spans: Any) -> Any:
 
 @nested_njit
 def aim(spans: Any, window: int, k: int) -> int:
-    """How many candidates there are to be after the bar was moved."""
+    """The number of candidates to have after the bar is moved."""
     return max(spans[window, AIM], 2 * k)

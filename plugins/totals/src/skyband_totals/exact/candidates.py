@@ -1,4 +1,4 @@
-"""The best k of a window, found among its candidates, and where these come from: rises, the stock, scans; see `bar`."""
+"""Finds the best k of a window among its candidates, and refills these from the stock and by scans; see `bar`."""
 
 from typing import Any
 
@@ -31,12 +31,12 @@ from skyband_totals.slots import FLAGS, KEY, TOTAL, find
 
 _ONE = np.int64(1)
 _FEW_OF_ALL = 16
-"""From this part of all objects on they are put in order together: to pick the best by a heap would take longer."""
+"""If a scan wants more than this part of all objects, sorting all is faster than picking the best with a heap."""
 
 
 @nested_njit(forceinline=True)
 def enter(hot: Any, candidates: Any, spans: Any, window: int, slot: int) -> None:
-    """Make an object that is none a candidate of a window, which has room for it."""
+    """Make an object a candidate of a window that has room for it."""
     hot[slot, FLAGS] |= _ONE << window
     candidates.near[window, spans[window, SIZE]] = slot
     spans[window, SIZE] += 1
@@ -44,7 +44,7 @@ def enter(hot: Any, candidates: Any, spans: Any, window: int, slot: int) -> None
 
 @nested_njit
 def keep_few(hot: Any, candidates: Any, spans: Any, k: int) -> None:
-    """Raise the bar of each window that has too many candidates. Amortised O(candidates that entered)."""
+    """Raise the bar of each window with too many candidates. Amortised O(candidates that entered)."""
     for window in range(len(spans)):
         n = aim(spans, window, k)
         if spans[window, SIZE] > 2 * n + 64:
@@ -53,23 +53,23 @@ def keep_few(hot: Any, candidates: Any, spans: Any, k: int) -> None:
 
 @nested_njit
 def drop_fallen(hot: Any, candidates: Any, spans: Any, window: int) -> int:
-    """Let candidates below the bar go; returns how many are left. O(candidates)."""
-    left, near = 0, candidates.near
+    """Drop candidates below the bar; returns the number of remaining ones. O(candidates)."""
+    size, near = 0, candidates.near
     for number in range(spans[window, SIZE]):
         slot = near[window, number]
         if is_before_bar(spans, window, hot[slot, TOTAL + window], hot[slot, KEY]):
-            near[window, left] = slot
-            left += 1
+            near[window, size] = slot
+            size += 1
         else:
             hot[slot, FLAGS] &= ~(_ONE << window)
             end_stock_before(spans, window, hot[slot, TOTAL + window], hot[slot, KEY])
-    spans[window, SIZE] = left
-    return left
+    spans[window, SIZE] = size
+    return size
 
 
 @nested_njit
 def _raise_bar(hot: Any, candidates: Any, spans: Any, window: int, n: int) -> None:
-    """Raise the bar to the n-th of the candidates, if more are left; then there is no stock."""
+    """Raise the bar to the n-th of the candidates, if more remain, and empty the stock."""
     size = drop_fallen(hot, candidates, spans, window)
     if size > n:
         totals, keys = np.empty(size, np.int64), np.empty(size, np.int64)
@@ -82,28 +82,28 @@ def _raise_bar(hot: Any, candidates: Any, spans: Any, window: int, n: int) -> No
 
 @nested_njit
 def _set_bar(spans: Any, window: int, totals: Any, keys: Any, count: int, n: int) -> None:
-    """Put the bar at the n-th of the first `count` objects, n ≤ count. O(count) expected."""
-    some = totals[:count].copy()
-    bar = nth_largest(some, count, n)
+    """Set the bar to the n-th of the first `count` objects, n ≤ count. O(count) expected."""
+    numbers = totals[:count].copy()
+    bar = nth_largest(numbers, count, n)
     ahead, tied = 0, 0
     for number in range(count):
         ahead += totals[number] > bar
         if totals[number] == bar:
-            some[tied] = ~keys[number]  # descending where objects ascend
+            numbers[tied] = ~keys[number]  # descends as objects ascend
             tied += 1
-    spans[window, BAR], spans[window, KEYS] = bar, ~nth_largest(some, tied, n - ahead)
+    spans[window, BAR], spans[window, KEYS] = bar, ~nth_largest(numbers, tied, n - ahead)
     spans[window, FAR], spans[window, ENDS] = spans[window, BAR], spans[window, KEYS]
     spans[window, DRAWN] = spans[window, STOCK] = 0
 
 
 @nested_njit
 def _scan(hot: Any, candidates: Any, spans: Any, window: int, k: int) -> Any:
-    """Put the best of all objects into the stock, from which candidates are then drawn; returns what room it lacks."""
+    """Put the best of all objects into the stock, from which candidates are then taken; returns the room it lacks."""
     column = TOTAL + window
     if spans[window, WANTED] == 0:
         spans[window, WANTED] = _next_lot(spans, window, len(hot), k) + aim(spans, window, k)
     wanted = spans[window, WANTED]
-    most = min(len(hot) >> 1, spans[window, GRAND])  # there are no more objects
+    most = min(len(hot) >> 1, spans[window, GRAND])  # an upper bound of the number of objects
     if _FEW_OF_ALL * wanted < most:
         most = wanted
     if most > candidates.stock.shape[2]:
@@ -111,7 +111,7 @@ def _scan(hot: Any, candidates: Any, spans: Any, window: int, k: int) -> Any:
     for number in range(spans[window, SIZE]):
         hot[candidates.near[window, number], FLAGS] &= ~(_ONE << window)
     totals, keys = candidates.stock[0, window], candidates.stock[1, window]
-    count, chosen = 0, False
+    count, is_heap = 0, False
     for slot in range(len(hot)):
         total = hot[slot, column]
         if total < spans[window, LEAST]:
@@ -120,9 +120,9 @@ def _scan(hot: Any, candidates: Any, spans: Any, window: int, k: int) -> Any:
             totals[count], keys[count] = total, hot[slot, KEY]
             count += 1
             continue
-        if not chosen:
+        if not is_heap:
             heap_of(totals, keys, count)
-            chosen = True
+            is_heap = True
         if total >= totals[0]:
             offer(totals, keys, count, most, total, hot[slot, KEY])
     rank(totals, keys, count)
@@ -139,7 +139,7 @@ def _scan(hot: Any, candidates: Any, spans: Any, window: int, k: int) -> Any:
 
 @nested_njit
 def _next_lot(spans: Any, window: int, slots: int, k: int) -> int:
-    """Decide on n, and on how many objects a scan puts into the stock after the best n; returns the latter."""
+    """Choose n, and the number of objects that a scan puts into the stock after the best n; returns the latter."""
     if spans[window, AIM] == 0:
         spans[window, AIM] = 2 * k
     elif 2 * spans[window, LOOKS] < slots:
@@ -153,7 +153,7 @@ def _next_lot(spans: Any, window: int, slots: int, k: int) -> int:
 
 @nested_njit
 def _draw(hot: Any, candidates: Any, spans: Any, window: int, k: int) -> None:
-    """Make the next of the stock candidates until there are n; lower the bar to the last of them, or the far bar."""
+    """Turn objects of the stock into candidates until there are n; lower the bar to the last one, or to the far bar."""
     near, stock = candidates.near, candidates.stock
     most, size, number = aim(spans, window, k), spans[window, SIZE], spans[window, DRAWN]
     spans[window, LOOKS] -= number
@@ -182,7 +182,7 @@ def _draw(hot: Any, candidates: Any, spans: Any, window: int, k: int) -> None:
 
 @nested_njit
 def prepare(hot: Any, candidates: Any, spans: Any, window: int, k: int) -> Any:
-    """Do one of the things that `answer` could not do; returns what room it lacks, for candidates and for the stock."""
+    """Do one step that `answer` could not; returns the room it lacks, for candidates and for the stock."""
     if _too_many(hot, spans, window, k):
         spans[window, AIM] >>= 1
         spans[window, LOOKS] = 0
@@ -196,7 +196,7 @@ def prepare(hot: Any, candidates: Any, spans: Any, window: int, k: int) -> Any:
 
 @nested_njit(forceinline=True)
 def _best(hot: Any, candidates: Any, spans: Any, window: int, k: int, totals: Any, keys: Any) -> int:
-    """How many the best k are, written in no order; −1 where that takes a scan or room for candidates."""
+    """The number of the best k, written in any order; −1 if that needs a scan or room for candidates."""
     while True:
         count = _best_candidates(hot, candidates.near, spans, window, k, totals, keys)
         if not _is_short(spans, window, k):
@@ -208,25 +208,25 @@ def _best(hot: Any, candidates: Any, spans: Any, window: int, k: int, totals: An
 
 @nested_njit
 def _too_many(hot: Any, spans: Any, window: int, k: int) -> bool:
-    """Whether looks at the candidates have cost more than scans for fewer would."""
+    """Whether checks of the candidates have cost more than scans for fewer would."""
     return bool(spans[window, AIM] > 2 * k and spans[window, LOOKS] > 4 * len(hot))
 
 
 @nested_njit
 def _is_short(spans: Any, window: int, k: int) -> bool:
-    """Whether some of the best k may be no candidates."""
+    """Whether some of the best k might not be candidates."""
     lowest = spans[window, BAR] == spans[window, LEAST] and spans[window, KEYS] == ALL_KEYS
     return bool(spans[window, SIZE] < k and not lowest)
 
 
 @nested_njit
 def _best_candidates(hot: Any, near: Any, spans: Any, window: int, k: int, totals: Any, keys: Any) -> int:
-    """Let candidates below the bar go, and write the best k of the others; returns how many.
+    """Drop candidates below the bar, and write the best k of the others; returns their number.
 
-    Few are written in order, and so are their slots: where few totals have changed until the next answer, all but few
-    are where they belong.
+    Few are written in order, and so are their slots: if few totals change before the next answer, most are already in
+    place.
     """
-    left, size = 0, spans[window, SIZE]
+    kept, size = 0, spans[window, SIZE]
     bar, last = spans[window, BAR], spans[window, KEYS]
     for number in range(size):
         slot = near[window, number]
@@ -235,8 +235,8 @@ def _best_candidates(hot: Any, near: Any, spans: Any, window: int, k: int, total
             hot[slot, FLAGS] &= ~(_ONE << window)
             end_stock_before(spans, window, total, key)
             continue
-        place = left
-        left += 1
+        place = kept
+        kept += 1
         if k < FEW:
             if place >= k:
                 if k == 0 or not ranks_before(total, key, totals[k - 1], keys[k - 1]):
@@ -258,16 +258,16 @@ def _best_candidates(hot: Any, near: Any, spans: Any, window: int, k: int, total
             heap_of(totals, keys, k)
         if total >= totals[0]:
             offer(totals, keys, k, k, total, key)
-    spans[window, SIZE] = left
+    spans[window, SIZE] = kept
     spans[window, LOOKS] += size
-    return min(left, k)
+    return min(kept, k)
 
 
 @nested_njit(forceinline=True)
 def answer(hot: Any, candidates: Any, spans: Any, window: int, k: int, least: Any, totals: Any, keys: Any) -> Any:
-    """The answer of a window, in order, written to `totals` and `keys` (int64[min(k, objects)]).
+    """Write the answer of a window, in order, to `totals` and `keys` (int64[min(k, objects)]).
 
-    Returns how many are in it (−1: `prepare` has to be called before), and the largest other total.
+    Returns the number of objects in it (−1: call `prepare` first), and the largest other total.
     """
     most = min(k, len(totals))
     if _too_many(hot, spans, window, most):
@@ -283,19 +283,19 @@ def answer(hot: Any, candidates: Any, spans: Any, window: int, k: int, least: An
 
 @nested_njit
 def follow(near: Any, spans: Any, moved: Any) -> None:
-    """Write down where the slots of the candidates went when the table was made anew."""
+    """Update the slots of the candidates after the table was rebuilt."""
     for window in range(len(spans)):
-        left = 0
+        size = 0
         for number in range(spans[window, SIZE]):
             slot = moved[near[window, number]]
             if slot >= 0:
-                near[window, left] = slot
-                left += 1
-        spans[window, SIZE] = left
+                near[window, size] = slot
+                size += 1
+        spans[window, SIZE] = size
 
 
 def with_room(candidates: Any, room: int) -> Any:
-    """The candidates, with room for so many of each window."""
+    """The candidates, with room for `room` in each window."""
     near = candidates.near
     larger = np.empty((near.shape[0], room), np.int32)
     larger[:, : near.shape[1]] = near
@@ -303,7 +303,7 @@ def with_room(candidates: Any, room: int) -> Any:
 
 
 def with_stock(candidates: Any, room: int) -> Any:
-    """The candidates, with room for so many in the stock of each window."""
+    """The candidates, with room for `room` in the stock of each window."""
     stock = candidates.stock
     larger = np.empty((2, stock.shape[1], room), np.int64)
     larger[:, :, : stock.shape[2]] = stock

@@ -1,4 +1,4 @@
-"""Totals of distinct values as the backend `exact` keeps them: every (object, value) pair with its last pane."""
+"""The exact totals of distinct values: every (object, value) pair with its last pane."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -22,7 +22,7 @@ class PairLedger:
         self._least = least
 
     def run(self, times: Int64, objects: Int64, amounts: Any, moments: Int64, only: int = ALL) -> RawAnswers:
-        """Take in rows and answer at moments on the way, for all windows or only one."""
+        """Add rows and answer at the moments in between, for all windows or only one."""
         rows = read_only(times), read_only(objects), read_only(amounts), read_only(moments)
         begin, end = windows_of(only, len(self._ledger.spans))
         written = answers.room_for(len(moments) * (end - begin))
@@ -34,11 +34,11 @@ class PairLedger:
         cls, ledgers: Sequence[Any], times: Int64, objects: Int64, amounts: Any, spans: Int64,
         moments: Sequence[Int64],
     ) -> RawAnswers:  # fmt: skip
-        """As `run` of several for all windows, the rows from spans[i, 0] up to spans[i, 1] being of ledger i."""
+        """Like `run` of several ledgers for all windows; ledger i has the rows from spans[i, 0] up to spans[i, 1]."""
         return joined(
             [
-                one.run(times[start:stop], objects[start:stop], amounts[start:stop], own)
-                for one, (start, stop), own in zip(ledgers, spans.tolist(), moments, strict=True)
+                ledger.run(times[start:stop], objects[start:stop], amounts[start:stop], own)
+                for ledger, (start, stop), own in zip(ledgers, spans.tolist(), moments, strict=True)
             ]
         )
 
@@ -47,16 +47,16 @@ class PairLedger:
         return kernel.since(self._ledger, pane, self._least)
 
     def forget(self, now: int) -> None:
-        """Let go of what no window holds at this time or later."""
+        """Drop what no window holds at this time or later."""
         self._ledger = kernel.forget(self._ledger, -(-now // int(self._ledger.counts[kernel.LENGTH])))
 
     def load(self, panes: Int64, objects: Int64, hashes: Int64) -> None:
-        """Take in pairs by their last panes, ascending. Called on a new ledger."""
+        """Add pairs by their last panes, ascending. Called on a new ledger."""
         self._ledger = kernel.load(self._ledger, read_only(panes), read_only(objects), read_only(hashes))
 
     @property
     def entries(self) -> int:
-        """Pairs in the longest window."""
+        """The number of pairs in the longest window."""
         return int(self._ledger.spans[self._ledger.counts[kernel.LONGEST], GRAND])
 
     @property
@@ -69,6 +69,6 @@ class PairLedger:
         """panes, objects, hashes: int64[n] each, by pane, then object, then hash."""
         ledger = self._ledger
         bound = ledger.bounds[ledger.counts[kernel.LONGEST]]
-        panes, objects, hashes = pairs.held(ledger.pairs, ledger.hot, bound)
+        panes, objects, hashes = pairs.entries_since(ledger.pairs, ledger.hot, bound)
         order = np.lexsort((hashes, objects, panes))
         return {"panes": panes[order], "objects": objects[order], "hashes": hashes[order]}

@@ -1,7 +1,4 @@
-"""More room within a kernel: what `pane_log`, `candidates` and `written_answers` lay out with numpy, by loops.
-
-Slices and places in arrays would take numba two seconds more to compile.
-"""
+"""Grows arrays within a kernel by loops, because slices would take numba two seconds longer to compile."""
 
 from typing import Any
 
@@ -67,6 +64,6 @@ def with_stock(candidates: Any, room: int) -> Any:
 def with_answers(written: Any, stop: int) -> Any:
     """`written_answers.with_room`."""
     objects, totals = np.empty(2 * stop, np.int64), np.empty(2 * stop, np.int64)
-    for number in range(written.offsets[written.done[0]]):
+    for number in range(written.offsets[written.size[0]]):
         objects[number], totals[number] = written.objects[number], written.totals[number]
-    return Written(written.done, written.offsets, objects, totals, written.grand, written.rest, written.some)
+    return Written(written.size, written.offsets, objects, totals, written.grand, written.rest, written.object_counts)

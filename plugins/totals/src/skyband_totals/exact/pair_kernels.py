@@ -1,7 +1,7 @@
-"""Totals of distinct values, exactly: every (object, value) pair with its last pane.
+"""Kernels of exact totals of distinct values: every (object, value) pair with its last pane.
 
-A pair is in a window iff its last pane is. So the first time it comes in a pane, it is logged, and counts for each
-window that did not hold it; when a window leaves that pane, it counts no more, unless it has come again since.
+A pair is in a window iff its last pane is. So its first occurrence in a pane is logged, and counts for each window that
+did not hold the pair. When a window leaves that pane, the pair no longer counts, unless it has occurred again since.
 """
 
 from typing import Any, NamedTuple
@@ -25,20 +25,20 @@ USED, PAIRS, PANE, LENGTH, LONGEST, K = range(ENDS, ENDS + 6)
 COUNTS = ENDS + 6
 _ONE = np.int64(1)
 _AT_ONCE = 256
-"""Objects that may rise to a bar before they are made candidates."""
+"""The most objects that rise to a bar before they become candidates."""
 
 
 class Ledger(NamedTuple):
     """The state, for compiled code.
 
     counts: int64[10], indexed by the ends of the log and USED (slots of objects), PAIRS (slots of pairs), PANE (the
-            last), LENGTH (of a pane), LONGEST (the longest window), K (objects in an answer, at most)
+            last), LENGTH (of a pane), LONGEST (the longest window), K (the most objects in an answer)
     hot:    the table of objects
     pairs:  int64[slots, 3]: the hash of a pair, its last pane, and the slot of its object
     log:    int32[room]: slots of pairs, a ring
-    bounds: int64[windows], the first pane that each window holds
+    bounds: int64[windows], the first pane in each window
     panes:  int64[room, 2], the panes in the log
-    spans, candidates: of each window
+    spans, candidates: for each window
     """
 
     counts: Any
@@ -52,7 +52,7 @@ class Ledger(NamedTuple):
 
 
 def new(windows: list[int], length: int, k: int, least: int) -> Ledger:
-    """An empty ledger: windows in panes of this length, answers of at most k objects with the least total or more."""
+    """An empty ledger: windows in panes of this length, answers of at most k objects with at least the least total."""
     counts = np.zeros(COUNTS, np.int64)
     counts[LENGTH], counts[LONGEST], counts[K], counts[PANE] = length, int(np.argmax(windows)), k, NEVER
     room = max(slots.FEWEST, min(4 * k + 64, 1024))
@@ -70,7 +70,7 @@ def new(windows: list[int], length: int, k: int, least: int) -> Ledger:
 
 @nested_njit
 def renew_pairs(ledger: Any) -> Any:
-    """The ledger with a table of the pairs that the longest window holds, and room for as many again."""
+    """The ledger with a table of only the pairs in the longest window, and room for as many again."""
     counts, pairs, log = ledger.counts, ledger.pairs, ledger.log
     bound = ledger.bounds[counts[LONGEST]]
     new_pairs, moved, alive = renewed_pairs(pairs, bound)
@@ -84,7 +84,7 @@ def renew_pairs(ledger: Any) -> Any:
 
 @nested_njit
 def renew_objects(ledger: Any) -> Any:
-    """The ledger with a table of the objects that the longest window holds, and room for as many again."""
+    """The ledger with a table of only the objects in the longest window, and room for as many again."""
     counts, pairs = ledger.counts, ledger.pairs
     longest = TOTAL + counts[LONGEST]
     size = slots.slots_for_alive(ledger.hot, longest)
@@ -100,57 +100,55 @@ def renew_objects(ledger: Any) -> Any:
 
 @nested_njit
 def evict(ledger: Any, window: int, pane: int) -> None:
-    """Take the panes before this number out of a window."""
+    """Remove the panes before this number from a window."""
     counts, panes, spans = ledger.counts, ledger.panes, ledger.spans
     ledger.bounds[window] = max(ledger.bounds[window], pane)
     first = spans[window, FIRST]
     while first < counts[NEXT] and panes[first, NUMBER] < pane:
         start, count = panes[first, START], pane_log.after(panes, counts, first) - panes[first, START]
         place, column = start % len(ledger.log), TOTAL + window
-        gone, last_ones = _take_out(ledger.hot, column, ledger.pairs, ledger.log, place, count, panes[first, NUMBER])
-        spans[window, GRAND] -= gone
-        spans[window, OBJECTS] -= last_ones
+        removed, emptied = _take_out(ledger.hot, column, ledger.pairs, ledger.log, place, count, panes[first, NUMBER])
+        spans[window, GRAND] -= removed
+        spans[window, OBJECTS] -= emptied
         first += 1
     spans[window, FIRST] = first
 
 
 @nested_njit
 def _take_out(hot: Any, column: int, pairs: Any, log: Any, place: int, count: int, pane: int) -> Any:
-    """Let the pairs of a pane's log that came last in it count no more; returns how many, and of how many objects they
-    were the last.
-    """
-    gone, last_ones, room = 0, 0, len(log)
+    """Subtract the pairs whose last pane this is; returns their number, and the number of objects left with none."""
+    removed, emptied, room = 0, 0, len(log)
     for _ in range(count):
         pair = log[place]
         if pairs[pair, LAST] == pane:
             total = hot[pairs[pair, OBJECT], column] - 1
             hot[pairs[pair, OBJECT], column] = total
-            gone += 1
-            last_ones += total == 0
+            removed += 1
+            emptied += total == 0
         place += 1
         if place == room:
             place = 0
-    return gone, last_ones
+    return removed, emptied
 
 
 @shared_njit
 def forget(ledger: Any, pane: int) -> Any:
-    """Take out of every window what it no longer holds at the start of a pane."""
+    """Remove from every window what it no longer holds at the start of a pane."""
     spans, counts = ledger.spans, ledger.counts
     for window in range(len(spans)):
         evict(ledger, window, pane - spans[window, PANES])
     pane_log.release(ledger.panes, counts, spans, FIRST)
-    held = spans[counts[LONGEST], GRAND]
-    if len(ledger.pairs) > 1024 and 16 * held < len(ledger.pairs):
+    alive = spans[counts[LONGEST], GRAND]
+    if len(ledger.pairs) > 1024 and 16 * alive < len(ledger.pairs):
         ledger = renew_pairs(ledger)
-    if len(ledger.hot) > 1024 and 16 * held < len(ledger.hot):
+    if len(ledger.hot) > 1024 and 16 * alive < len(ledger.hot):
         ledger = renew_objects(ledger)
     return ledger
 
 
 @nested_njit
 def feed(ledger: Any, times: Any, objects: Any, values: Any, start: int, stop: int) -> Any:
-    """Take in rows start..stop, an (object, value) pair each."""
+    """Add rows start..stop, an (object, value) pair each."""
     counts = ledger.counts
     words = np.empty(0, np.int64)
     while start < stop:
@@ -165,7 +163,7 @@ def feed(ledger: Any, times: Any, objects: Any, values: Any, start: int, stop: i
 
 @nested_njit
 def begin_pane(ledger: Any, pane: int) -> Any:
-    """The ledger with a pane of this number at the end of its log."""
+    """The ledger with a new pane of this number at the end of its log."""
     counts = ledger.counts
     panes = ledger.panes
     if not pane_log.has_pane_room(panes, counts, ledger.spans, FIRST):
@@ -178,7 +176,7 @@ def begin_pane(ledger: Any, pane: int) -> Any:
 
 @nested_njit
 def sight(ledger: Any, objects: Any, values: Any, words: Any, start: int, stop: int) -> Any:
-    """Take in rows start..stop of the last pane; `words` are the pairs' hashes where there are no values."""
+    """Add rows start..stop of the last pane; `words` are the hashes of the pairs if there are no values."""
     counts, spans, bounds = ledger.counts, ledger.spans, ledger.bounds
     risen = np.empty((_AT_ONCE + len(spans), 2), np.int32)
     while start < stop:
@@ -210,10 +208,10 @@ def _sight(
     hot: Any, pairs: Any, log: Any, counts: Any, spans: Any, bounds: Any,
     objects: Any, values: Any, words: Any, risen: Any, start: int, stop: int,
 ) -> Any:  # fmt: skip
-    """`sight`, as far as there is room: returns the next row, and how many (window, object) rose to a bar."""
+    """`sight`, as far as there is room: returns the next row, and the number of (window, object) that rose to a bar."""
     pane, mask, room, windows = counts[PANE], len(pairs) - 1, len(log), len(spans)
-    known, used, tail = counts[PAIRS], counts[USED], counts[TAIL]
-    place, left = tail % room, room - (tail - counts[HEAD])
+    pair_count, used, tail = counts[PAIRS], counts[USED], counts[TAIL]
+    place, free = tail % room, room - (tail - counts[HEAD])
     ready, row = 0, start
     while row < stop:
         word = words[row] if len(words) > 0 else hash_pair(objects[row], values[row])
@@ -224,11 +222,11 @@ def _sight(
         if before == pane:
             row += 1
             continue
-        if left == 0 or ready >= _AT_ONCE or 2 * known >= len(pairs) or 2 * used >= len(hot):
+        if free == 0 or ready >= _AT_ONCE or 2 * pair_count >= len(pairs) or 2 * used >= len(hot):
             break
         if before == NEVER:
             pairs[slot, HASH], pairs[slot, OBJECT] = word, UNKNOWN
-            known += 1
+            pair_count += 1
         home = pairs[slot, OBJECT]
         if home == UNKNOWN:
             home = slots.find(hot, objects[row])
@@ -239,7 +237,7 @@ def _sight(
         pairs[slot, LAST] = pane
         log[place] = slot
         place = place + 1 if place + 1 < room else 0
-        left -= 1
+        free -= 1
         for window in range(windows):
             if before < bounds[window]:
                 spans[window, GRAND] += 1
@@ -255,14 +253,14 @@ def _sight(
                     risen[ready, 0], risen[ready, 1] = window, home
                     ready += 1
         row += 1
-    counts[PAIRS], counts[USED] = known, used
-    counts[TAIL] = counts[HEAD] + room - left
+    counts[PAIRS], counts[USED] = pair_count, used
+    counts[TAIL] = counts[HEAD] + room - free
     return row, ready
 
 
 @nested_njit
 def _prepare(written: Any, hot: Any, candidates: Any, spans: Any, window: int, k: int, used: int) -> Any:
-    """Take memory for an answer, or else find candidates for it; returns all answers, and the candidates."""
+    """Allocate memory for an answer, or find candidates for it; returns all answers, and the candidates."""
     stop = answers.end_of_next(written, k, used)
     if stop > len(written.totals):
         return growth.with_answers(written, stop), candidates
@@ -278,13 +276,13 @@ def _prepare(written: Any, hot: Any, candidates: Any, spans: Any, window: int, k
 def run(
     ledger: Any, written: Any, times: Any, objects: Any, values: Any, moments: Any, begin: int, end: int, least: Any
 ) -> Any:
-    """Take in rows, and answer for windows begin..end at moments on the way; returns the ledger and what is written."""
+    """Add rows, and answer for windows begin..end at the moments in between; returns the ledger and the answers."""
     counts, spans = ledger.counts, ledger.spans
     start = 0
     for number in range(len(moments) + 1):
         last = number == len(moments)
         stop = len(times) if last else first_from(times, start, moments[number])
-        ledger = feed(ledger, times, objects, values, start, stop)  # from one place, as it is compiled for each
+        ledger = feed(ledger, times, objects, values, start, stop)  # one call, because each call compiles it again
         if last:
             break
         ledger = forget(ledger, moments[number] // counts[LENGTH])
@@ -301,8 +299,8 @@ def run(
 
 @njit(cache=True)
 def since(ledger: Any, pane: int, least: Any) -> Any:
-    """The answer over the pairs whose last pane is this number or later: objects, totals, grand total, rest, and
-    how many objects there are."""
+    """The answer over the pairs whose last pane is this number or later: objects, totals, grand total, rest, and the
+    number of objects."""
     hot, pairs = ledger.hot, ledger.pairs
     totals = np.zeros(len(hot), np.int64)
     grand = np.int64(0)
@@ -317,7 +315,7 @@ def since(ledger: Any, pane: int, least: Any) -> Any:
 
 @njit(cache=True)
 def load(ledger: Any, panes: Any, objects: Any, hashes: Any) -> Any:
-    """Take in pairs (panes ascending) as `pairs.held` gave them, into an empty ledger."""
+    """Load pairs (panes ascending) that `pairs.entries_since` returned into an empty ledger."""
     values = np.empty(0, np.uint64)
     start = 0
     while start < len(panes):

@@ -1,11 +1,10 @@
-"""The log of closed panes: what each added to which slot, so that a pane can be taken out of a window again.
+"""The log of closed panes: what each added to which slot, so that a pane can be removed from a window again.
 
-One log serves all windows. Entries are numbered from 0 for ever and stand in a ring that grows by quarters; panes are a
-list that begins anew now and then. A pane without rows has no place in the log.
+One log serves all windows. Entries are numbered continuously from 0 and are in a ring that grows by quarters; panes are
+in a list that is compacted now and then. A pane without rows is not in the log.
 
-ends: int64[4], indexed by
-    HEAD, TAIL    numbers of the oldest entry and of the next OLDEST, NEXT  places of the oldest pane and of the next in
-    the list
+ends: int64[4], indexed by HEAD and TAIL, the numbers of the oldest entry and the next one, and by OLDEST and NEXT, the
+places of the oldest pane and the next one in the list.
 """
 
 from typing import Any
@@ -16,20 +15,20 @@ from skyband.kernels.nested import nested_njit
 HEAD, TAIL, OLDEST, NEXT = range(4)
 ENDS = 4
 NUMBER, START = range(2)
-"""Columns of the list of panes: the pane's number (its time over the length of a pane), and its first entry."""
+"""Columns of the list of panes: the pane's number (its time divided by the length of a pane), and its first entry."""
 ROOM = 16
 
 
 def ring_size(room: int, ends: Any, more: int) -> int:
-    """Room of a ring that has too little of it for `more` entries after those it holds."""
+    """The new size of a ring that has no room for `more` further entries."""
     return max(int(ends[TAIL] - ends[HEAD]) + more, room + room // 4, ROOM)
 
 
 def larger_ring(ring: Any, ends: Any, larger: int) -> Any:
-    """The ring in so much room, every entry at its number's place."""
+    """The ring with a larger size, every entry at the place of its number."""
     new, room = np.empty(larger, ring.dtype), len(ring)
     number, tail = int(ends[HEAD]), int(ends[TAIL])
-    while number < tail:  # stretch by stretch: an array of places would take more memory than the ring
+    while number < tail:  # part by part: an index array would take more memory than the ring
         source, target = number % room, number % larger
         count = min(tail - number, room - source, larger - target)
         new[target : target + count] = ring[source : source + count]
@@ -39,10 +38,8 @@ def larger_ring(ring: Any, ends: Any, larger: int) -> Any:
 
 @nested_njit
 def has_pane_room(panes: Any, ends: Any, spans: Any, first: int) -> bool:
-    """Whether the list of panes has room for one more, if need be where panes were that no window holds any more.
-
-    `first` is the column of `spans` that holds places in the list. Amortised O(1).
-    """
+    """Whether the list of panes, whose places are in the column `first` of `spans`, has room for one more, if necessary
+    after removing panes that no window holds. Amortised O(1)."""
     if ends[NEXT] < len(panes):
         return True
     if 2 * (ends[NEXT] - ends[OLDEST]) > len(panes):
@@ -58,7 +55,7 @@ def has_pane_room(panes: Any, ends: Any, spans: Any, first: int) -> bool:
 
 
 def more_panes(panes: Any, ends: Any, spans: Any, first: int) -> Any:
-    """The list of panes in twice the room."""
+    """The list of panes with twice the room."""
     panes_now = ends[NEXT] - ends[OLDEST]
     larger = np.empty((2 * len(panes), 2), np.int64)
     larger[:panes_now] = panes[ends[OLDEST] : ends[NEXT]]
@@ -75,7 +72,7 @@ def after(panes: Any, ends: Any, place: int) -> Any:
 
 @nested_njit(forceinline=True)
 def release(panes: Any, ends: Any, spans: Any, first: int) -> None:
-    """Let go of the panes that no window holds."""
+    """Drop the panes that no window holds."""
     oldest = ends[NEXT]
     for window in range(len(spans)):
         oldest = min(oldest, spans[window, first])

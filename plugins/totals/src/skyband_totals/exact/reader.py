@@ -1,4 +1,4 @@
-"""Reads states of total-ranker/exact: what each pane adds to each object, as it lies, by pane."""
+"""Reads states of total-ranker/exact in place: what each pane adds to each object, by pane."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
@@ -16,29 +16,29 @@ from skyband_totals.top_reader import Ranking
 
 
 class ExactReader(ClockedReader):
-    """O(entries) a state, O(n log n) an answer, n being the entries since the moment."""
+    """O(entries) a state, O(n log n) an answer over n entries."""
 
     finer: ClassVar[str] = "total-ranker/k-skb"
 
     def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:
-        self._parameters = given = parameters_of(RankerParameters, parameters)
-        self._pane = pane_of(given.windows, given.every)
-        read = StateReader(state)
-        self._clock = RankerClock(read, max(given.windows), given.by == "rows")
-        self._distinct = given.total == "distinct"
-        self._panes = read.ascending("panes")
-        self._objects = read.column("objects", np.int64, len(self._panes))
+        self._parameters = ranker = parameters_of(RankerParameters, parameters)
+        self._pane = pane_of(ranker.windows, ranker.every)
+        reader = StateReader(state)
+        self._clock = RankerClock(reader, max(ranker.windows), ranker.by == "rows")
+        self._distinct = ranker.total == "distinct"
+        self._panes = reader.ascending("panes")
+        self._objects = reader.column("objects", np.int64, len(self._panes))
         if self._distinct:
-            self._amounts = read.column("hashes", np.int64, len(self._panes))
+            self._amounts = reader.column("hashes", np.int64, len(self._panes))
         else:
-            self._amounts = read.column("units", np.int64, len(self._panes), at_least=1)
-            read.require(fit_together(self._amounts), "units", "must be units whose sum fits 64 bits")
+            self._amounts = reader.column("units", np.int64, len(self._panes), at_least=1)
+            reader.require(fit_together(self._amounts), "units", "must be units whose sum fits 64 bits")
         if len(self._panes):
             latest = self._clock.latest
-            read.require(latest is not None, "panes", "must be none before the first row")
+            reader.require(latest is not None, "panes", "must be empty before the first row")
             first, last = -(-self._clock.floor // self._pane), (latest or 0) // self._pane
             within = first <= int(self._panes[0]) and int(self._panes[-1]) <= last
-            read.require(within, "panes", f"must be from {first} to {last}")
+            reader.require(within, "panes", f"must be from {first} to {last}")
 
     @property
     def retained(self) -> int:
@@ -65,15 +65,17 @@ class ExactReader(ClockedReader):
                 objects = objects[first_of_each(amounts)]
             amounts = np.ones(len(objects), np.int64)
         elif not fit_together(amounts):
-            raise InputError("states", "together have a total that leaves 64 bits: ask for fewer, or a larger `unit`")
+            raise InputError(
+                "states", "have a total that exceeds 64 bits together: query fewer, or use a larger `unit`"
+            )
         keys, totals = by_object(objects, amounts)
         most, least = limits_of(first._parameters, k, share, at_least)
         grand = int(totals.sum())
         order = np.lexsort((keys, -totals))[:most]
         order = order[totals[order] >= least_units(least, grand)]
         unit = first._parameters.unit if first._parameters.total == "sum" else 1.0
-        found = worth(totals[order], unit)
-        return Ranking(keys[order], found, found / worth(grand, unit) if grand else found, found, found)
+        ranked = worth(totals[order], unit)
+        return Ranking(keys[order], ranked, ranked / worth(grand, unit) if grand else ranked, ranked, ranked)
 
     def _since(self, since: int) -> tuple[Int64, Int64]:
         start = int(np.searchsorted(self._panes, since // self._pane))

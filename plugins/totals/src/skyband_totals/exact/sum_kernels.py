@@ -1,4 +1,4 @@
-"""Totals by rows and by weight, exactly: a row costs one slot, a pane one log entry an object, a moment a few."""
+"""Kernels of exact totals by rows and by weight: a row updates one slot, and a pane logs one entry for each object."""
 
 from typing import Any, NamedTuple
 
@@ -25,7 +25,7 @@ from skyband_totals.exact.sum_steps import (
     WINDOW,
     WRITTEN,
     K,
-    go_on,
+    resume,
 )
 from skyband_totals.selection import best_of
 from skyband_totals.slots import CURRENT, KEY, TOTAL
@@ -35,13 +35,13 @@ class Ledger(NamedTuple):
     """The state, for compiled code.
 
     counts:     int64[11], indexed by the ends of the log and USED (slots), TOUCHED (objects of the running pane),
-                PANE (its number), LENGTH (of a pane), LONGEST (the longest window), K (objects in an answer, at most),
-                SEEN (nothing)
+                PANE (its number), LENGTH (of a pane), LONGEST (the longest window), K (the most objects in an answer),
+                PREFETCH (no meaning)
     hot:        the table of objects
     touched:    int32[slots / 2], the slots that the running pane has added to
     log, sums:  int32[room] slots and int64[room] what a closed pane added to each, a ring
     panes:      int64[room, 2], the closed panes in the log
-    spans, candidates: of each window
+    spans, candidates: for each window
     """
 
     counts: Any
@@ -55,12 +55,12 @@ class Ledger(NamedTuple):
 
 
 def new_touched(size: int) -> Any:
-    """Room for the slots that a pane can add to, of so many."""
+    """Room for the slots that a pane can add to, in a table of `size` slots."""
     return np.empty(size // 2 + 1, np.int32)
 
 
 def new(windows: list[int], length: int, k: int, least: int) -> Ledger:
-    """An empty ledger: windows in panes of this length, answers of at most k objects with the least total or more."""
+    """An empty ledger: windows in panes of this length, answers of at most k objects with at least the least total."""
     counts = np.zeros(COUNTS, np.int64)
     counts[LENGTH], counts[LONGEST], counts[K] = length, int(np.argmax(windows)), k
     room = max(slots.FEWEST, min(4 * k + 64, 1024))
@@ -81,21 +81,20 @@ def run(
     ledger: Any, table: Any, touched: Any, written: Any, times: Any, objects: Any, units: Any, moments: Any,
     begin: int, end: int, least: Any, cursor: Any,
 ) -> Any:  # fmt: skip
-    """Take in rows, and answer for windows begin..end at moments on the way, as far as there is room.
+    """Add rows, and answer for windows begin..end at the moments in between, as far as there is room.
 
-    Where there are answers, moments are multiples of a pane's length. `table` and `touched` are those of the ledger,
-    or new ones of another size: all goes there first, and they are the ledger's from then on.
+    Moments of answers are multiples of a pane's length. `table` and `touched` are those of the ledger, or new ones of
+    another size, to which everything moves first and which the ledger uses from then on.
 
-    Returns DONE and 0, or else what has to have how much room before this is called again; `cursor` tells it where to
-    go on.
+    Returns DONE and 0, or what needs more room, and how much, before the next call; `cursor` says where to resume.
     """
     counts, spans = ledger.counts, ledger.spans
     renews = len(table) != len(ledger.hot)
     while True:
-        if renews:  # called from one place, as it is compiled for each
+        if renews:  # one call, because each call compiles it again
             _move(ledger, table, touched)
             ledger = Ledger(counts, table, touched, ledger.log, ledger.sums, ledger.panes, spans, ledger.candidates)
-        stopped = go_on(ledger, written, times, objects, units, moments, begin, end, least, cursor)
+        stopped = resume(ledger, written, times, objects, units, moments, begin, end, least, cursor)
         renews = stopped == TABLE
         if renews:
             needed = slots.slots_for_alive(ledger.hot, TOTAL + counts[LONGEST])
@@ -115,7 +114,7 @@ def run(
 
 @nested_njit
 def _move(ledger: Any, table: Any, touched: Any) -> None:
-    """Move what is alive to this table."""
+    """Move the objects that are alive to this table."""
     counts, log = ledger.counts, ledger.log
     moved, alive = slots.move_alive(ledger.hot, table, TOTAL + counts[LONGEST])
     place = counts[HEAD] % len(log)
@@ -130,10 +129,9 @@ def _move(ledger: Any, table: Any, touched: Any) -> None:
 
 @njit(cache=True)
 def entries(ledger: Any) -> Any:
-    """All that the ledger holds, oldest first: int64[n] pane numbers, objects and sums."""
+    """All entries of the ledger, oldest first: int64[n] pane numbers, objects and sums."""
     counts, hot, log, sums, panes = ledger.counts, ledger.hot, ledger.log, ledger.sums, ledger.panes
-    held = counts[TAIL] - counts[HEAD]
-    size = held + counts[TOUCHED]
+    size = counts[TAIL] - counts[HEAD] + counts[TOUCHED]
     numbers, keys, totals = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
     place = counts[HEAD] % len(log)
     entry = 0
@@ -151,8 +149,8 @@ def entries(ledger: Any) -> Any:
 
 @njit(cache=True)
 def since(ledger: Any, pane: int, least: Any) -> Any:
-    """The answer over the panes from this number on, the running one too: objects, totals, grand total, rest
-    and how many objects there are."""
+    """The answer over the panes from this number on, including the running one: objects, totals, grand total, rest, and
+    the number of objects."""
     counts, hot, log, sums, panes = ledger.counts, ledger.hot, ledger.log, ledger.sums, ledger.panes
     totals = np.zeros(len(hot), np.int64)
     grand = np.int64(0)

@@ -1,4 +1,4 @@
-"""Totals by rows and by weight as the backend `exact` keeps them: every pane's sum of every object."""
+"""The exact totals by rows and by weight: the sum of every object in every pane."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,7 +17,7 @@ from skyband_totals.exact.sum_steps import DONE, LENGTH, LOG, LONGEST, NEAR, TAB
 from skyband_totals.shares import Least
 from skyband_totals.slots import CURRENT
 
-_NOTHING = read_only(np.empty(0, np.int64))
+_NO_ROWS = read_only(np.empty(0, np.int64))
 
 
 class SumLedger:
@@ -26,11 +26,11 @@ class SumLedger:
     def __init__(self, windows: list[int], length: int, k: int, least: Least) -> None:
         self._ledger = kernel.new(windows, length, k, least.units)
         self._least = least
-        self._room = 64  # objects that there is room for in the answers of a call: as many as the largest had
+        self._room = 64  # objects that the answers of a call have room for: as many as the largest call had
 
     def run(self, times: Int64, objects: Int64, amounts: Any, moments: Int64, only: int = ALL) -> RawAnswers:
-        """Take in rows and answer at moments on the way, for all windows or only one."""
-        rows = read_only(times), read_only(objects), _NOTHING if amounts is None else read_only(amounts)
+        """Add rows and answer at the moments in between, for all windows or only one."""
+        rows = read_only(times), read_only(objects), _NO_ROWS if amounts is None else read_only(amounts)
         windows = windows_of(only, len(self._ledger.spans))
         count = len(moments) * (windows[1] - windows[0])
         tops = answers.room_for(count, min(self._room, count * int(self._ledger.counts[K])))
@@ -41,21 +41,20 @@ class SumLedger:
         cls, ledgers: Sequence[Any], times: Int64, objects: Int64, amounts: Any, spans: Int64,
         moments: Sequence[Int64],
     ) -> RawAnswers:  # fmt: skip
-        """As `run` of several for all windows, the rows from spans[i, 0] up to spans[i, 1] being of ledger i."""
-        columns = read_only(times), read_only(objects), _NOTHING if amounts is None else read_only(amounts)
+        """Like `run` of several ledgers for all windows; ledger i has the rows from spans[i, 0] up to spans[i, 1]."""
+        columns = read_only(times), read_only(objects), _NO_ROWS if amounts is None else read_only(amounts)
         windows, k = windows_of(ALL, len(ledgers[0]._ledger.spans)), int(ledgers[0]._ledger.counts[K])
         counts = [len(own) * windows[1] for own in moments]
-        tops = answers.room_for(
-            sum(counts), sum(min(one._room, count * k) for one, count in zip(ledgers, counts, strict=True))
-        )
+        rooms = (min(ledger._room, count * k) for ledger, count in zip(ledgers, counts, strict=True))
+        tops = answers.room_for(sum(counts), sum(rooms))
         marks = {id(own): read_only(own) for own in moments}
-        for one, (start, stop), own in zip(ledgers, spans.tolist(), moments, strict=True):
+        for ledger, (start, stop), own in zip(ledgers, spans.tolist(), moments, strict=True):
             rows = [column[start:stop] for column in columns]
-            tops = one._run(tops, rows, marks[id(own)], windows)
+            tops = ledger._run(tops, rows, marks[id(own)], windows)
         return answers.cut(tops)
 
     def _run(self, tops: Any, rows: Any, moments: Int64, windows: tuple[int, int]) -> Any:
-        """The answers written so far and those at these moments, the rows taken in. All arrays are read-only views."""
+        """Add rows, and return the answers so far and those at these moments. All arrays are read-only views."""
         begin, end = windows
         cursor = np.array([0, 0, begin], np.int64)
         table, touched = self._ledger.hot, self._ledger.touched
@@ -76,7 +75,7 @@ class SumLedger:
                 self._make_room(lacking, room)
 
     def _make_room(self, lacking: int, room: int) -> None:
-        """Lay out anew what has no room for a pane to end, or for so many candidates or objects of the stock."""
+        """Enlarge what has no room for a pane to end, or for `room` candidates or objects of the stock."""
         ledger = self._ledger
         counts, candidates = ledger.counts, ledger.candidates
         if lacking != LOG:
@@ -100,17 +99,17 @@ class SumLedger:
         return kernel.since(self._ledger, pane, self._least)
 
     def forget(self, now: int) -> None:
-        """Let go of what no window holds at this time or later."""
-        self.run(_NOTHING, _NOTHING, None, np.array([now], np.int64), NONE)
+        """Drop what no window holds at this time or later."""
+        self.run(_NO_ROWS, _NO_ROWS, None, np.array([now], np.int64), NONE)
 
     @property
     def entries(self) -> int:
-        """(object, pane) entries."""
+        """The number of (object, pane) entries."""
         counts = self._ledger.counts
         return int(counts[TAIL] - counts[HEAD] + counts[TOUCHED])
 
     def alive(self, pane: int) -> int:
-        """The sum over the longest window, as far as rows may still come, at a time in this pane."""
+        """The sum over the longest window at a time in this pane."""
         self.forget(pane * int(self._ledger.counts[LENGTH]))
         counts, spans = self._ledger.counts, self._ledger.spans
         running = self._ledger.touched[: counts[TOUCHED]]

@@ -1,8 +1,7 @@
-"""What the totals of a `sum_kernels.Ledger` do without taking memory: rows, ends of panes and answers, one by one.
+"""Steps of a `sum_kernels.Ledger` that allocate no memory: rows, ends of panes and answers, one by one.
 
-What takes no memory counts no references to arrays, of which a ledger has eight: where an answer follows each row
-that is most of the work. Much of the rest would be handing those arrays on, each as seven numbers: what a moment or a
-row takes is inlined.
+Without allocations, the references to a ledger's eight arrays are not counted, which would be most of the work if each
+row has an answer. Passing these arrays on, each as seven numbers, would be much of the rest, so that steps are inlined.
 """
 
 from typing import Any
@@ -19,41 +18,41 @@ from skyband_totals.exact.pane_log import ENDS, HEAD, NEXT, NUMBER, START, TAIL
 from skyband_totals.selection import first_from
 from skyband_totals.slots import CURRENT, FLAGS, KEY, TOTAL
 
-USED, TOUCHED, PANE, LENGTH, LONGEST, K, SEEN = range(ENDS, ENDS + 7)
+USED, TOUCHED, PANE, LENGTH, LONGEST, K, PREFETCH = range(ENDS, ENDS + 7)
 COUNTS = ENDS + 7
-"""SEEN holds no more than what `_touched` returns, so that it is not left out."""
+"""PREFETCH only holds the result of `_prefetch`, so that the compiler keeps the call."""
 
 DONE, TABLE, LOG, ANSWER, WRITTEN, NEAR, STOCK = range(7)
-"""Why `go_on` stops: all is done, or else the table is to be made anew, a pane cannot end, or an answer is not ready.
+"""Why `resume` stops: all is done, the table must be rebuilt, a pane cannot end, or an answer is not ready.
 
-`sum_kernels.run` tells what lacks room for an answer: those written, the candidates, or their stock.
+`sum_kernels.run` says what lacks room for an answer: those written, the candidates, or their stock.
 """
 ROW, MOMENT, WINDOW = range(3)
-"""How far it has come, in int64[3]: rows taken, moments answered, and the window to be answered next."""
+"""The progress, in int64[3]: rows added, moments answered, and the next window to answer."""
 _ONE = np.int64(1)
 _CACHED = 2**18
-"""Numbers in a table that does not stay in the second cache."""
+"""Tables with more numbers than this do not fit the second-level cache."""
 _AHEAD = 32
-"""Rows whose slots are fetched together."""
+"""Rows whose slots are prefetched together."""
 _LONG_AGO, _NEVER = np.int64(-(2**63)), np.int64(2**63 - 1)
 
 
 @nested_njit
-def go_on(
+def resume(
     ledger: Any, written: Any, times: Any, objects: Any, units: Any, moments: Any, begin: int, end: int, least: Any,
     cursor: Any,
 ) -> int:  # fmt: skip
-    """Take in rows and answer moments for windows begin..end until something needs memory; returns what."""
+    """Add rows and answer moments for windows begin..end until something needs memory; returns what."""
     counts = ledger.counts
     length, pane = counts[LENGTH], counts[PANE]
     opens, reached = pane * length, _LONG_AGO
     while True:
         row, last = cursor[ROW], cursor[MOMENT] == len(moments)
-        asked = _NEVER if last else moments[cursor[MOMENT]]
-        is_row = row < len(times) and times[row] < asked
+        moment = _NEVER if last else moments[cursor[MOMENT]]
+        is_row = row < len(times) and times[row] < moment
         if last and not is_row:
             return DONE
-        time = times[row] if is_row else asked
+        time = times[row] if is_row else moment
         if not 0 <= time - opens < length:
             pane = time // length
             opens = pane * length
@@ -68,7 +67,7 @@ def go_on(
             reached = first
         if is_row:
             counts[PANE] = pane
-            stop = first_from(times, row, min(asked, opens + length))
+            stop = first_from(times, row, min(moment, opens + length))
             cursor[ROW] = add(ledger.hot, ledger.touched, counts, objects, units, row, stop)
             if cursor[ROW] < stop and not _make_room(ledger):
                 return TABLE
@@ -85,17 +84,17 @@ def go_on(
 
 @nested_njit
 def _make_room(ledger: Any) -> bool:
-    """Free the slots of objects that are in no window any more; whether that left room for long enough to pay."""
+    """Free the slots of objects that have left all windows; returns whether this made enough room to be worth it."""
     counts, spans, hot = ledger.counts, ledger.spans, ledger.hot
     for window in range(len(spans)):
         drop_fallen(hot, ledger.candidates, spans, window)
     counts[USED] = slots.sweep(hot, TOTAL + counts[LONGEST])
-    return bool(16 * counts[USED] <= 7 * len(hot))  # so a new object pays for a look at 16 slots at most
+    return bool(16 * counts[USED] <= 7 * len(hot))  # at most 16 slots are swept for each new object
 
 
 @nested_njit(forceinline=True)
 def _close(ledger: Any) -> bool:
-    """Close the running pane: log what it added, and add that to the totals of all windows; False: no room for that."""
+    """Close the running pane: log what it added, and add it to the totals of all windows. False if there is no room."""
     counts, spans, log, hot, candidates = ledger.counts, ledger.spans, ledger.log, ledger.hot, ledger.candidates
     count, windows = counts[TOUCHED], len(spans)
     if counts[TAIL] - counts[HEAD] + count > len(log) or most_candidates(spans) + count > candidates.near.shape[1]:
@@ -132,13 +131,13 @@ def _close(ledger: Any) -> bool:
 
 @nested_njit
 def is_sparse(counts: Any, hot: Any) -> bool:
-    """Whether the table is to be made anew, as most of what it holds is in no window any more."""
+    """Whether the table must be rebuilt, because most of its objects have left all windows."""
     return bool(len(hot) > 1024 and 16 * (counts[TAIL] - counts[HEAD] + counts[TOUCHED]) < len(hot))
 
 
 @nested_njit(forceinline=True)
 def _evict_all(ledger: Any, first: int) -> None:
-    """Forget what no window holds where a pane of this number begins."""
+    """Forget what no window holds when a pane of this number begins."""
     spans = ledger.spans
     for window in range(len(spans)):
         _evict(ledger, window, first - spans[window, PANES])
@@ -147,7 +146,7 @@ def _evict_all(ledger: Any, first: int) -> None:
 
 @nested_njit(forceinline=True)
 def _evict(ledger: Any, window: int, pane: int) -> None:
-    """Take the panes before this number out of a window."""
+    """Remove the panes before this number from a window."""
     counts, panes, spans = ledger.counts, ledger.panes, ledger.spans
     first = spans[window, FIRST]
     if first == counts[NEXT] or panes[first, NUMBER] >= pane:
@@ -157,34 +156,34 @@ def _evict(ledger: Any, window: int, pane: int) -> None:
         first += 1
     stop = panes[first, START] if first < counts[NEXT] else counts[TAIL]
     place = start % len(ledger.log)
-    gone, last_ones = _take_out(ledger.hot, TOTAL + window, ledger.log, ledger.sums, place, stop - start)
-    spans[window, GRAND] -= gone
-    spans[window, OBJECTS] -= last_ones
+    removed, emptied = _take_out(ledger.hot, TOTAL + window, ledger.log, ledger.sums, place, stop - start)
+    spans[window, GRAND] -= removed
+    spans[window, OBJECTS] -= emptied
     spans[window, FIRST] = first
 
 
 @nested_njit(forceinline=True)
 def _take_out(hot: Any, column: int, log: Any, sums: Any, place: int, count: int) -> Any:
-    """Subtract entries of the log from the totals in a column; returns their sum, and how many totals are 0 then."""
-    gone, last_ones, room = np.int64(0), np.int64(0), len(log)
+    """Subtract entries of the log from the totals in a column; returns their sum, and the number of totals now 0."""
+    removed, emptied, room = np.int64(0), np.int64(0), len(log)
     for _ in range(count):
         total = hot[log[place], column] - sums[place]
         hot[log[place], column] = total
-        gone += sums[place]
-        last_ones += total == 0
+        removed += sums[place]
+        emptied += total == 0
         place += 1
         if place == room:
             place = 0
-    return gone, last_ones
+    return removed, emptied
 
 
 @nested_njit(forceinline=True)
-def _touched(hot: Any, objects: Any, start: int, stop: int, mask: int) -> Any:
-    """Read a slot of each row, so that what is not in the cache is fetched side by side. The result has no meaning."""
-    seen = np.int64(0)
+def _prefetch(hot: Any, objects: Any, start: int, stop: int, mask: int) -> Any:
+    """Read a slot of each row, so that cache misses overlap. The result has no meaning."""
+    mixture = np.int64(0)
     for row in range(start, stop):
-        seen ^= hot[slots.place(objects[row], mask), FLAGS]
-    return seen
+        mixture ^= hot[slots.place(objects[row], mask), FLAGS]
+    return mixture
 
 
 @nested_njit(forceinline=True)
@@ -198,7 +197,7 @@ def add(hot: Any, touched: Any, counts: Any, objects: Any, units: Any, start: in
         until = stop
         if large:
             until = min(row + _AHEAD, stop)
-            counts[SEEN] = _touched(hot, objects, row, until, mask)
+            counts[PREFETCH] = _prefetch(hot, objects, row, until, mask)
         while row < until:
             key = objects[row]
             slot = slots.place(key, mask)

@@ -1,4 +1,4 @@
-"""Answers of many moments and windows, written one after the other while the rows pass."""
+"""The answers of many moments and windows, written one after the other as rows are added."""
 
 from typing import Any, NamedTuple
 
@@ -13,24 +13,24 @@ from skyband_totals.exact.ledger import RawAnswers
 class Written(NamedTuple):
     """Answers so far, for compiled code.
 
-    done:            int64[1], how many
-    offsets:         int64[a + 1] of answers
-    objects, totals: int64[room] each, by answer, in order
-    grand, rest:     int64[a] each, the grand totals, and the largest totals of what is in no answer
-    some:            int64[a], how many objects have a total above 0
+    size:              int64[1], the number of answers
+    offsets:           int64[a + 1] of answers
+    objects, totals:   int64[room] each, by answer, in order
+    grand, rest:       int64[a] each, the grand totals, and the largest totals of objects that are not in the answer
+    object_counts:     int64[a], the number of objects with a total above 0
     """
 
-    done: Any
+    size: Any
     offsets: Any
     objects: Any
     totals: Any
     grand: Any
     rest: Any
-    some: Any
+    object_counts: Any
 
 
 def room_for(answers: int, objects_in_all: int = 64) -> Written:
-    """None yet, of so many, with room for so many objects."""
+    """No answers yet, with room for this many, and for `objects_in_all` objects."""
     numbers = np.zeros(answers, np.int64), np.zeros(answers, np.int64), np.zeros(answers, np.int64)
     objects, totals = np.empty(objects_in_all, np.int64), np.empty(objects_in_all, np.int64)
     return Written(np.zeros(1, np.int64), np.zeros(answers + 1, np.int64), objects, totals, *numbers)
@@ -38,40 +38,41 @@ def room_for(answers: int, objects_in_all: int = 64) -> Written:
 
 @nested_njit(forceinline=True)
 def write(written: Any, hot: Any, candidates: Any, spans: Any, window: int, k: int, used: int, least: Any) -> bool:
-    """Add the answer of a window, of at most k of the `used` objects; False where `prepare` has to be called before."""
-    number = written.done[0]
+    """Add the answer of a window, at most k of the `used` objects; False if `prepare` must be called first."""
+    number = written.size[0]
     start = written.offsets[number]
     stop = end_of_next(written, k, used)
     if stop > len(written.totals):
         return False
-    kept, rest = bars.answer(
+    count, rest = bars.answer(
         hot, candidates, spans, window, k, least, written.totals[start:stop], written.objects[start:stop]
     )
-    if kept < 0:
+    if count < 0:
         return False
     written.rest[number], written.grand[number] = rest, spans[window, GRAND]
-    written.some[number] = spans[window, OBJECTS]
-    written.offsets[number + 1] = start + kept
-    written.done[0] = number + 1
+    written.object_counts[number] = spans[window, OBJECTS]
+    written.offsets[number + 1] = start + count
+    written.size[0] = number + 1
     return True
 
 
 @nested_njit
 def end_of_next(written: Any, k: int, used: int) -> Any:
-    """Where the next answer ends, of at most k of the `used` objects; there may be no room for it."""
-    return written.offsets[written.done[0]] + min(k, used)
+    """The end of the next answer, of at most k of the `used` objects; there may be no room for it."""
+    return written.offsets[written.size[0]] + min(k, used)
 
 
 def with_room(written: Any, stop: int) -> Any:
-    """The answers, with room for one that ends here and more."""
-    start = written.offsets[written.done[0]]
+    """The answers, with twice the room that one ending at `stop` needs."""
+    start = written.offsets[written.size[0]]
     objects, totals = np.empty(2 * stop, np.int64), np.empty(2 * stop, np.int64)
     objects[:start], totals[:start] = written.objects[:start], written.totals[:start]
-    return Written(written.done, written.offsets, objects, totals, written.grand, written.rest, written.some)
+    numbers = written.grand, written.rest, written.object_counts
+    return Written(written.size, written.offsets, objects, totals, *numbers)
 
 
 def cut(written: Written) -> RawAnswers:
-    """All answers, without the room that was left."""
+    """All answers, without spare room."""
     stop = written.offsets[-1]
-    numbers = written.grand, written.rest, written.some
+    numbers = written.grand, written.rest, written.object_counts
     return RawAnswers(written.offsets, written.objects[:stop], written.totals[:stop], *numbers)

@@ -1,4 +1,4 @@
-"""The columns of heavy-hitters' answers."""
+"""The columns of the answers of heavy-hitters."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ COMPARED = ("previous", "difference", "ratio", "low", "high")
 
 
 def answer_fields(query: Any, schema: pa.Schema) -> list[pa.Field]:
-    """The columns of answers after `by`."""
+    """The columns of answers, after `by`."""
     if query.emit is not None:
         return [at_field(query, schema), state_field(plain_type(schema.field(columns_of(query.object)[0]).type))]
     numbers = [pa.field(name, pa.float64()) for name in _number_columns(query)]
@@ -31,7 +31,7 @@ def answer_fields(query: Any, schema: pa.Schema) -> list[pa.Field]:
 
 
 def _number_columns(query: Any) -> tuple[str, ...]:
-    """Those of numbers after the object."""
+    """The columns of numbers after the object."""
     if query.against is not None:
         return ("total", *COMPARED)
     if query.half_life is not None:
@@ -40,10 +40,7 @@ def _number_columns(query: Any) -> tuple[str, ...]:
 
 
 def shard_fields(query: Any, schema: pa.Schema) -> list[pa.Field]:
-    """Those of a shard's answers, with its grand total, in a row of rank 0 without an object, as it may have no other.
-
-    With `against` and `half_life` none asks for it.
-    """
+    """The columns of a shard's answers, with its grand total, if needed, in a row of rank 0 without an object."""
     without = query.gives_states or query.against is not None or query.half_life is not None
     grands = [] if without else [pa.field(name, pa.float64()) for name in GRANDS]
     return emitted_states.shard_fields([*answer_fields(query, schema), *grands], query.emit)

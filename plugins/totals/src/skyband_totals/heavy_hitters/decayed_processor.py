@@ -1,4 +1,4 @@
-"""One group's stream of a query heavy-hitters in which rows lose weight as time passes."""
+"""Processes one group's stream of a heavy-hitters query with `half_life`."""
 
 from functools import partial
 from typing import TYPE_CHECKING, cast
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class DecayedProcessor(TotalsProcessor):
-    """Asks decayed totals, which no ranker has, in a ranker's place."""
+    """Uses decayed totals instead of a ranker, because no ranker has them."""
 
     _tops_alone = False
 
@@ -33,7 +33,7 @@ class DecayedProcessor(TotalsProcessor):
         return cast(TotalRanker, self._new_totals())
 
     def begin_with(self, last: int, rows: Rows) -> "DecayedProcessor":
-        """Go on from entries, what they have at the end of their panes being a column `amount`."""
+        """Continue from entries with their amount at the end of their panes, the column `amount`."""
         self._names.update(rows.times, rows)
         self._ranked_rows.update(rows.times, rows, np.zeros(len(rows)))
         cast(DecayedTotals, self._ranker).begin_with(rows.times - self._phase, rows["object"], rows["amount"])

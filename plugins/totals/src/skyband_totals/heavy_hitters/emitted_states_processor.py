@@ -1,4 +1,4 @@
-"""One group's stream of a query heavy-hitters that gives its ranker away as states."""
+"""Processes one group's stream of a heavy-hitters query with `emit`."""
 
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class StatesProcessor(TotalsProcessor):
-    """Gives the ranker itself at each moment, or at those before which rows came since the last."""
+    """Emits the ranker itself at each moment, or only at moments with new rows since the last."""
 
     _tops_alone = False
 
@@ -29,18 +29,18 @@ class StatesProcessor(TotalsProcessor):
         super().__init__(query, ranker, answers)
 
     def _object_type(self) -> pa.DataType:
-        held = bytes.fromhex(self._schema.field("state").metadata[OBJECT_TYPE].decode())
-        return record_batch_bytes.from_bytes(held).schema.field("object").type
+        frame = bytes.fromhex(self._schema.field("state").metadata[OBJECT_TYPE].decode())
+        return record_batch_bytes.from_bytes(frame).schema.field("object").type
 
     def _answered(self, times: Int64, columns: dict[str, Array], due: Int64) -> pa.RecordBatch | None:
-        found = [
+        states = [
             (at, self._state(at), self._has_news(at))
             for at in self._moments(self._ranker, times, columns, due)
             if self._gives_all or self._has_news(at)
         ]
         if len(due):
             self._names.forget(int(due[-1]) - self._horizon)
-        return emitted_states.batch_of(self._schema, found)
+        return emitted_states.batch_of(self._schema, states)
 
     def _has_news(self, at: int) -> bool:
         latest = self._ranker.latest
@@ -48,11 +48,11 @@ class StatesProcessor(TotalsProcessor):
 
     def _state(self, at: int) -> bytes:
         covers = Coverage(at, min(self._schedule.starts(at)), self._rows, self._changed)
-        held = self._ranker.dump_state()
-        return emitted_states.state_of(self._ranker, covers, extra_arrays(self._names_of(held["objects"]), self._phase))
+        names = self._names_of(self._ranker.dump_state()["objects"])
+        return emitted_states.state_of(self._ranker, covers, extra_arrays(names, self._phase))
 
     def _names_of(self, objects: Int64) -> pa.RecordBatch:
-        """What the objects are called; only a type where they are integers, which are their own ids."""
+        """The names of the objects; only their type if they are integers, which are their own ids."""
         kind = self._object_type()
         frame = self._names.frame()
         if is_integer_id(kind):

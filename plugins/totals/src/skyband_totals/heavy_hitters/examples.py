@@ -1,4 +1,4 @@
-"""Examples of heavy-hitters: the job on its page, and the rows its conformance checks run on."""
+"""Examples of heavy-hitters: the job on its page, and the queries of its conformance checks."""
 
 from skyband.queries.example import JobExample, QueryExample, rows
 
@@ -7,9 +7,9 @@ _DELAY = {"delay": "20 seconds"}
 
 _WEIGHED = {"total": "sum", "weight": "value", "unit": 0.1, "carry": ["origin"]}
 _ELSEWHERE = {
-    "emit": "the tests of states, as states are no plain answers",
-    "empty": "the tests of empty windows, as its groups answer for ever",
-    "longest": "the tests of rules, which come as a second table",
+    "emit": "the tests of states, because states are not plain answers",
+    "empty": "the tests of empty windows, because its groups answer for ever",
+    "longest": "the tests of rules, which arrive as a second table",
     "most": "the tests of rules",
 }
 
@@ -25,7 +25,7 @@ EXAMPLES = (
 )
 
 JOB = JobExample(
-    "Which two clients caused the most bytes of each half hour, and what share of all that is:",
+    "The two clients that caused the most bytes in each half hour, and their share of all bytes:",
     "requests.csv",
     """\
 ts,client,bytes

@@ -1,4 +1,4 @@
-"""How heavy-hitters is answered: a processor a group, and small groups together."""
+"""Runs heavy-hitters: one processor for each group, and small groups together."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
@@ -37,15 +37,15 @@ if TYPE_CHECKING:
     from skyband_totals.heavy_hitters.small_groups import SmallTotals
 
 _MOST_ENTRIES = 2048
-"""Of a small group: with more, some dozens of answers in a turn take twice as long as a processor of its own does."""
+"""The most entries of a small group: with more, dozens of answers in a turn take twice as long as a processor."""
 _MOST_IN_ROWS = 1024
-"""Of one whose windows are counted in rows, where each row may have an answer."""
-_MOST_OF_DEARER = 512
-"""Of one whose answers take more than a walk that adds up totals, or where rules may ask few of all that are walked."""
+"""The limit for windows in rows, where each row may have an answer."""
+_MOST_IF_COSTLY = 512
+"""The limit if answers cost more than adding up totals, or if rules may query only a few of the groups."""
 
 
 class HeavyHittersExecution(Execution[HeavyHitters]):
-    """How heavy-hitters is answered."""
+    """Runs heavy-hitters."""
 
     merges = "total-ranker"
 
@@ -58,8 +58,8 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
             return PartProcessor(self.query, bindings["total-ranker"], answers)
         if self.query.against is not None:
             return MoversProcessor(self.query, bindings["total-ranker"], answers)
-        made = TotalsProcessor if self.query.emit is None else StatesProcessor
-        return made(self.query, bindings["total-ranker"], answers)
+        cls = TotalsProcessor if self.query.emit is None else StatesProcessor
+        return cls(self.query, bindings["total-ranker"], answers)
 
     def broadcast_state(self) -> Rules | None:
         query = self.query
@@ -69,11 +69,11 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
         return rules_of(query.windows, query.every, query.offset, bounds)
 
     def end(self, latest: int) -> int | None:
-        """With rules, a processor tells."""
+        """None with rules: the processor decides."""
         return None if self.query.longest is not None else super().end(latest)
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "SmallGroupTable | None":
-        """Where the answer is that of the definition, whatever the ranker, small groups are answered together."""
+        """Small groups are answered together if any ranker would answer them exactly."""
         query = self.query
         most = min(_most_entries_that_pay(query), limits.MOST_ENTRIES)
         if query.half_life is None:
@@ -87,10 +87,11 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
         return _small_groups_of(query)(most, query, answers, processor)
 
     def merge(self, answers: pa.Table) -> pa.Table:
-        """Shards share no object, so the best of all are among the best of each, and grand totals add.
+        """Shards share no object, so the best of all are among the best of each, and grand totals add up.
 
-        An object with a share of all has it of its shard, too: each tells those of its own, and here the rest go. What
-        is added and compared is units, so that it comes out as where one operator has all rows. States are united.
+        An object with a share of all has at least this share of its shard, so each shard answers its own, and the rest
+        is removed here. Sums and comparisons are in units, for the same result as on a single operator. States are
+        united.
         """
         if self.query.gives_states:
             return emitted_states.merged(answers)
@@ -102,10 +103,10 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
         return None if self.query.half_life is not None else super().unmerged(bindings)
 
     def open_keys(self, before: Query) -> tuple[str, ...]:
-        """What answers say of the same totals may change: `rest`, and where all totals are looked at, how they rank."""
+        """The presentation of the same totals may change: `rest` and, if all totals are compared, the ranking."""
         query = self.query
         if not isinstance(before, HeavyHitters) or {query.answers, before.answers} != {ALL}:
-            return query.evolvable  # else the rows of the last answer are kept, which have other columns
+            return query.evolvable  # the rows of the last answer are kept, whose columns must not change
         compared = query.against is not None and before.against is not None
         decayed = query.half_life is not None and before.half_life is not None
         limits = ("k", "at_least") if compared or decayed else ()
@@ -114,22 +115,19 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
     def state_problems(self, state: State, schema: pa.Schema) -> list[Problem]:
         query, problems = self.query, []
         if query.half_life is not None:
-            message = "weighs rows by their times, which are in no state: begin without it, or with history"
+            message = "weighs rows by their times, which no state contains: start without it, or with history"
             problems.append(Problem("half_life", message))
         if query.carry:
-            problems.append(Problem("carry", "is in no state: begin without it, or with history"))
+            problems.append(Problem("carry", "is in no state: start without it, or with history"))
         if several(query.object):
             problems.append(Problem("object", f"is one column in the states (got {', '.join(several(query.object))})"))
         elif state.names is not None:
-            held, here = state.names.schema.field("name").type, plain_type(schema.field(str(query.object)).type)
-            if held != here:
-                problems.append(
-                    Problem("object", f"is {held} in the states, and {here} in the source: cast one of them")
-                )
+            old, new = state.names.schema.field("name").type, plain_type(schema.field(str(query.object)).type)
+            if old != new:
+                problems.append(Problem("object", f"is {old} in the states, but {new} in the source: cast one of them"))
             if not of_calendar(query.every, *query.windows) and state.phase != query.offset.length % query.every.length:
-                problems.append(
-                    Problem("offset", f"must be that of the query that gave the states (got {query.offset})")
-                )
+                message = f"must be that of the query that made the states (got {query.offset})"
+                problems.append(Problem("offset", message))
         return problems
 
     def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
@@ -137,17 +135,17 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
 
 
 def _most_entries_that_pay(query: HeavyHitters) -> int:
-    """Up to how many entries a group is answered sooner with the others than by a processor of its own."""
+    """The most entries with which a group is answered faster together with others than by a processor."""
     in_columns = query.part is not None or query.against is not None or query.half_life is not None
     behind = bool(query.carry) or bool(several(query.object))
-    # A pass walks every group there is, and rules may ask few of them.
+    # A pass walks all groups, but rules may query only a few of them.
     if in_columns or behind or query.longest is not None:
-        return _MOST_OF_DEARER
+        return _MOST_IF_COSTLY
     return _MOST_IN_ROWS if query.rows else _MOST_ENTRIES
 
 
 def _small_groups_of(query: HeavyHitters) -> "type[SmallTotals]":
-    """The table that answers as the query asks, imported on use, because it loads numba."""
+    """The table for a query, imported on use, because it loads numba."""
     if query.part is None and query.against is None and query.half_life is None:
         from skyband_totals.heavy_hitters.small_groups import SmallTotals, SmallTotalsWithRules
 

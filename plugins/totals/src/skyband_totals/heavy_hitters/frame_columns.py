@@ -1,4 +1,4 @@
-"""The columns of heavy-hitters' frames: from rows of the source, and as they are looked at when a state brings them."""
+"""Encodes rows of the source as columns of heavy-hitters' frames, and checks such frames when they are restored."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -15,15 +15,15 @@ from skyband.queries.composite_ids import Columns, columns_of, missing, several,
 
 from skyband_totals.heavy_hitters.part_condition import rows_that_meet
 from skyband_totals.narrow_floats import as_multiples
-from skyband_totals.units import FINE, NEGATIVE, NO_MULTIPLE, NO_NUMBER, TOO_LARGE, to_units
+from skyband_totals.units import NEGATIVE, NOT_A_MULTIPLE, NOT_FINITE, TOO_LARGE, VALID, to_units
 
 WEIGHTS = {
-    NO_NUMBER: "no weight",
+    NOT_FINITE: "no weight",
     NEGATIVE: "negative weight",
     TOO_LARGE: "weight above 2^53 units",
-    NO_MULTIPLE: "weight no multiple of unit",
+    NOT_A_MULTIPLE: "weight no multiple of unit",
 }
-"""What is wrong with a weight, by code: the reason that its row is left out for."""
+"""The reasons to leave out a row, by the code of its weight."""
 
 
 class ColumnKeys(Protocol):
@@ -52,7 +52,7 @@ def encode(query: ColumnKeys, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array
         weights = as_multiples(numbers, column.type, query.unit)
         _, codes = to_units(weights, query.unit)
         columns["weight"] = pa.array(weights)
-        masks |= {reason: codes == code for code, reason in WEIGHTS.items()} if (codes != FINE).any() else {}
+        masks |= {reason: codes == code for code, reason in WEIGHTS.items()} if (codes != VALID).any() else {}
     if query.value is not None:
         values = batch.column(query.value)
         columns["value"] = pa.array(hash_column(values))
@@ -63,15 +63,15 @@ def encode(query: ColumnKeys, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array
 
 
 def check(query: ColumnKeys, frame: pa.RecordBatch) -> None:
-    """Raise SnapshotError where a frame holds what `encode` never makes."""
+    """Raise SnapshotError if `encode` cannot have made a frame."""
     check_whole(frame, "object", "key", *([] if query.value is None else ["value"]))
     check_named(frame)
     if query.part is not None:
         check_numbers(frame, "meets", at_least=0, at_most=1)
     if query.weight is not None:
         _, codes = to_units(check_finite(frame, "weight"), query.unit)
-        for code in codes[codes != FINE][:1].tolist():
-            raise SnapshotError(f"contradicts itself: it holds rows with {WEIGHTS[code]}, which are left out")
+        for code in codes[codes != VALID][:1].tolist():
+            raise SnapshotError(f"contradicts itself: it holds rows with {WEIGHTS[code]}, which should be left out")
 
 
 def _nulls(reason: str, column: pa.Array) -> dict[str, Array]:

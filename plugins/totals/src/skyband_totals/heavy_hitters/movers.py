@@ -1,7 +1,4 @@
-"""Objects by how far their total is from that of the window before: answers over one and two windows subtracted.
-
-Loads no compiled code.
-"""
+"""Ranks objects by the change of their total since the window before. Loads no compiled code."""
 
 from typing import NamedTuple
 
@@ -18,37 +15,37 @@ from skyband_totals.top import Tops
 DIFFERENCE, RATIO = "difference", "ratio"
 BOTH, UP, DOWN = "both", "up", "down"
 STATUS = pa.array(["same", "up", "down", "new", "gone"])
-"""What an object's total has done since the window before."""
+"""How an object's total has changed since the window before."""
 _SAME, _UP, _DOWN, _NEW, _GONE = range(len(STATUS))
 
 
 class Movers(NamedTuple):
-    """The objects of answers, those that moved farthest first."""
+    """The objects of answers, the largest changes first."""
 
     tops: Tops
-    """Their totals of the window; `low` and `high` are bounds of what they rank by, NaN where there is none."""
+    """Their totals in the window; `low` and `high` are bounds of what they are ranked by, NaN if there are none."""
     previous: Float64
     difference: Float64
     ratio: Float64
-    """Of each, the total of the window before, and the total less that and divided by it, NaN where that is 0."""
+    """The total of the window before, the total minus that, and divided by that, NaN if it is 0."""
     status: Int64
-    """Of each, the place in STATUS."""
+    """The place in STATUS."""
 
 
 @frozen
 class MoverRule:
-    """Which objects of two windows are in an answer, and in what order."""
+    """Selects and orders the objects of an answer over two windows."""
 
     rank_by: str
     direction: str
     k: int | None
     least: int
-    """The units that an object has in one of the windows, at least."""
+    """The least units that an object has in one of the windows."""
     unit: float
 
     def far(self, totals: Float64, previous: Float64) -> Float64:
-        """float64[n]: how far objects have moved, in units or as the larger total by the smaller; -1 where the
-        direction is another.
+        """float64[n]: the change of each object, in units or as the larger total divided by the smaller; -1 in the
+        wrong direction.
         """
         wrong = {BOTH: np.zeros(len(totals), bool), UP: totals <= previous, DOWN: totals >= previous}
         far = np.abs(totals - previous)
@@ -60,26 +57,26 @@ class MoverRule:
 def movers_of(answers: Tops, rule: MoverRule) -> Movers:
     """The movers of each window.
 
-    answers: by twos, those over a window and over the two that it and the one before it are together, of all objects.
-    One that is not among them has no more than their `rest`. The previous total is what the two have without the one:
-    at least the least of the two without the most of the one, and never below 0. O(n log n).
+    answers: in pairs, over a window and over it together with the one before, of all objects. Objects that are missing
+    have at most the `rest`. The previous total is that of both windows minus that of the window: at least the low of
+    both minus the high of the window, and never below 0. O(n log n).
     """
-    one, two = _every_other(answers, 0), _every_other(answers, 1)
-    objects, (of_one, of_two) = numbered(one, two)
-    numbers = either(of_one, of_two)
+    single, double = _every_other(answers, 0), _every_other(answers, 1)
+    objects, (of_single, of_double) = numbered(single, double)
+    numbers = either(of_single, of_double)
     of = numbers // max(len(objects), 1)
-    total, low, high = _totals(one, numbers, of_one, of, rule.unit)
-    both, both_low, both_high = _totals(two, numbers, of_two, of, rule.unit)
+    total, low, high = _totals(single, numbers, of_single, of, rule.unit)
+    both, both_low, both_high = _totals(double, numbers, of_double, of, rule.unit)
     before_low, before_high = np.maximum(both_low - high, 0.0), np.maximum(both_high - low, 0.0)
     previous = np.clip(both - total, before_low, before_high)
     far = rule.far(total, previous)
     enough = (high >= rule.least) | (before_high >= rule.least)
-    those = np.flatnonzero(enough & (far >= 0) & ((total > 0) | (previous > 0)))
-    moved = [-np.abs(total - previous)[those]] if rule.rank_by == RATIO else []  # by difference that is how far
-    order = those[np.lexsort((*moved, -far[those], of[those]))]  # they are by object in each answer
-    first = np.searchsorted(of[order], np.arange(len(one)))
+    places = np.flatnonzero(enough & (far >= 0) & ((total > 0) | (previous > 0)))
+    changes = [-np.abs(total - previous)[places]] if rule.rank_by == RATIO else []  # equal to `far` by difference
+    order = places[np.lexsort((*changes, -far[places], of[places]))]  # objects ascend within each answer
+    first = np.searchsorted(of[order], np.arange(len(single)))
     best = order if rule.k is None else order[np.arange(len(order)) - first[of[order]] < rule.k]
-    offsets = np.searchsorted(of[best], np.arange(len(one) + 1))
+    offsets = np.searchsorted(of[best], np.arange(len(single) + 1))
     total, low, high, previous, before_low, before_high = (
         column[best] for column in (total, low, high, previous, before_low, before_high)
     )
@@ -87,7 +84,7 @@ def movers_of(answers: Tops, rule: MoverRule) -> Movers:
         bounds = _divided(low, before_high, np.nan), _divided(high, before_low, np.nan)
     else:
         bounds = worth(low - before_high, rule.unit), worth(high - before_low, rule.unit)
-    grands = one.grand, one.grand_low, one.grand_high, one.rest
+    grands = single.grand, single.grand_low, single.grand_high, single.rest
     tops = Tops(
         offsets, objects[numbers[best] - of[best] * max(len(objects), 1)], worth(total, rule.unit), *bounds, *grands
     )
@@ -104,16 +101,16 @@ def mover_columns(movers: Movers) -> list[Array | pa.Array]:
 
 
 def _every_other(answers: Tops, first: int) -> Tops:
-    """Every second answer, from the one of this number on."""
-    these = answer_of(answers) % 2 == first
+    """Every second answer, from this number on."""
+    is_in = answer_of(answers) % 2 == first
     sizes = np.diff(answers.offsets)[first::2]
-    columns = (column[these] for column in (answers.objects, answers.totals, answers.low, answers.high))
+    columns = (column[is_in] for column in (answers.objects, answers.totals, answers.low, answers.high))
     numbers = (column[first::2] for column in (answers.grand, answers.grand_low, answers.grand_high, answers.rest))
     return Tops(np.concatenate([[0], np.cumsum(sizes)]), *columns, *numbers)
 
 
 def _totals(answers: Tops, numbers: Int64, others: Int64, of: Int64, unit: float) -> tuple[Float64, Float64, Float64]:
-    """Of each (answer, object) its total and bounds in units: 0, 0 and the `rest` where it is not there."""
+    """The total and bounds of each (answer, object), in units: 0, 0 and the `rest` if it is missing."""
     places = places_of(numbers, others)
     total, low, high = (
         in_units(picked(column, places), unit) for column in (answers.totals, answers.low, answers.high)

@@ -1,4 +1,4 @@
-"""One group's stream of a query heavy-hitters that compares each window with the one before it."""
+"""Processes one group's stream of a heavy-hitters query with `against`."""
 
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class MoversProcessor(TotalsProcessor):
-    """Asks one ranker over each window and over twice that, and subtracts."""
+    """Queries one ranker over each window and over twice its length, and subtracts."""
 
     _tops_alone = False
 
@@ -29,7 +29,7 @@ class MoversProcessor(TotalsProcessor):
         self._movers: Movers | None = None
 
     def _answered(self, times: Int64, columns: dict[str, Array], due: Int64) -> ProcessorAnswers | None:
-        self._look_at(times)
+        self._be_finer_if_needed(times)
         tops = self._tops(self._ranker, times, columns, due)
         if not len(due):
             return None

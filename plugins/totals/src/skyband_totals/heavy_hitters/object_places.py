@@ -1,4 +1,4 @@
-"""Where the objects of some answers stand in other answers of the same windows. Loads no compiled code."""
+"""Finds the objects of some answers in other answers of the same windows. Loads no compiled code."""
 
 import numpy as np
 import pyarrow as pa
@@ -8,7 +8,7 @@ from skyband_totals.top import Tops
 
 
 def answer_of(answers: Tops) -> Int64:
-    """int64[n]: of each object the number of the answer that it is in."""
+    """int64[n]: the number of the answer of each object."""
     return np.repeat(np.arange(len(answers)), np.diff(answers.offsets))
 
 
@@ -17,30 +17,30 @@ def numbered(*answers: Tops) -> tuple[Int64, list[Int64]]:
 
     Equal numbers mean the same object in the same answer. O(n + objects log objects).
     """
-    encoded = pa.array(np.concatenate([some.objects for some in answers])).dictionary_encode()
+    encoded = pa.array(np.concatenate([tops.objects for tops in answers])).dictionary_encode()
     objects = encoded.dictionary.to_numpy()
     order = np.argsort(objects)
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     objects, codes = objects[order], rank[encoded.indices.to_numpy()]
-    ends = np.cumsum([len(some.objects) for some in answers])[:-1]
+    ends = np.cumsum([len(tops.objects) for tops in answers])[:-1]
     parts = zip(answers, np.split(codes, ends), strict=True)
-    return objects, [answer_of(some) * max(len(objects), 1) + part for some, part in parts]
+    return objects, [answer_of(tops) * max(len(objects), 1) + part for tops, part in parts]
 
 
 def places_of(numbers: Int64, others: Int64) -> Int64:
-    """int64[n]: of each number its place among `others`, which are apart; -1 where it is not there. O(n log n)."""
-    order = np.argsort(others, kind="stable")  # at once where they are in order, as they mostly are
+    """int64[n]: the place of each number among `others`, which are distinct; -1 if it is missing. O(n log n)."""
+    order = np.argsort(others, kind="stable")  # fast if they are sorted, as they mostly are
     places = np.append(order, -1)[np.searchsorted(others, numbers, sorter=order)]
     return np.where(np.append(others, -1)[places] == numbers, places, -1)
 
 
 def either(numbers: Int64, others: Int64) -> Int64:
-    """What is among either, ascending, each once. O(n log n), O(n) where both are in order."""
+    """The distinct numbers of both, ascending. O(n log n), O(n) if both are sorted."""
     both = np.sort(np.concatenate([numbers, others]), kind="stable")
     return both[np.append(True, both[1:] != both[:-1])[: len(both)]]
 
 
 def picked(column: Float64, places: Int64) -> Float64:
-    """float64[n]: the values at these places, 0 where there is none."""
+    """float64[n]: the values at these places, 0 at place -1."""
     return np.where(places >= 0, np.append(column, 0.0)[places], 0.0)

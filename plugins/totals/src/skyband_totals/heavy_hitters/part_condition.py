@@ -1,4 +1,4 @@
-"""The condition that a part of an object's rows meets: SQL as in `source.where`, of the part that all engines share."""
+"""The condition that a part of an object's rows meets: SQL as in `source.where`, in the subset of all engines."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from skyband.arrays import Array
 from skyband_expressions.expression import parse_condition
 from skyband_expressions.syntax import UnknownExpressionError
 
-_INSTEAD = "or make a column of true and false in source.select, and name that"
+_INSTEAD = "or make a boolean column in source.select, and name that"
 
 
 def condition_problem(value: Any) -> str | None:
@@ -18,23 +18,23 @@ def condition_problem(value: Any) -> str | None:
     try:
         parse_condition(value)
     except UnknownExpressionError as error:
-        return f"is no condition that all engines know: {error}; {_INSTEAD}"
+        return f"is not a condition that all engines support: {error}; {_INSTEAD}"
     return None
 
 
 def columns_read(text: str) -> list[str]:
-    """The columns of the source that a condition reads, each once."""
+    """The distinct columns of the source that a condition reads."""
     return parse_condition(text).columns
 
 
 def problem_in(text: str, schema: pa.Schema) -> str | None:
-    """What is wrong with a condition for rows of this schema."""
+    """The problem of a condition with this schema, or None."""
     problem: str | None = parse_condition(text).condition_problem(schema)
     return None if problem is None else f"{problem}; {_INSTEAD}"
 
 
 def rows_that_meet(text: str, batch: pa.RecordBatch) -> Array:
-    """int8[n]: 1 where a condition is true, 0 where it is false or null."""
+    """int8[n]: 1 if a condition is true, 0 if it is false or null."""
     column = parse_condition(text).evaluate(batch).fill_null(False)
     meets: Array = column.to_numpy(zero_copy_only=False).astype(np.int8)
     return meets

@@ -1,4 +1,4 @@
-"""One group's stream of a query heavy-hitters that ranks by the part of a total that meets a condition."""
+"""Processes one group's stream of a heavy-hitters query with `part`."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class PartProcessor(TotalsProcessor):
-    """Has a ranker of all rows and one of those that meet the condition, and divides their answers.
+    """Has a ranker of all rows and one of the rows that meet the condition, and divides their answers.
 
-    Where windows are in rows, whose numbers have no gaps, the others weigh 0 in the second one.
+    If windows are in rows, whose numbers have no gaps, the other rows weigh 0 in the second ranker.
     """
 
     _tops_alone = False
@@ -33,40 +33,43 @@ class PartProcessor(TotalsProcessor):
         unit = query.unit if query.total == "sum" else 1.0
         limits = {"k": None, "share": None, "at_least": unit}
         weighed = {"total": "sum", "unit": unit} if self._weighs else {}
-        self._parameters_of_some = {**query.backend_parameters("total-ranker"), **limits, **weighed}
+        self._part_parameters = {**query.backend_parameters("total-ranker"), **limits, **weighed}
         shard = answers.names[-1] == "grand_high"
-        self._k = None if shard and query.share is not None else query.k  # that of all rows may leave others in
+        self._k = None if shard and query.share is not None else query.k  # the share of all rows may exclude some
         super().__init__(query, ranker, answers)
 
     def begin(self) -> None:
         super().begin()
-        self._some = cast(TotalRanker, self._binding.create(**self._parameters_of_some))
+        self._part_ranker = cast(TotalRanker, self._binding.create(**self._part_parameters))
         self._parts: Parts | None = None
 
     @property
     def _rankers(self) -> tuple[TotalRanker, ...]:
-        return self._ranker, self._some
+        return self._ranker, self._part_ranker
 
     def _be_finer(self) -> None:
         super()._be_finer()
         if self._finer:
-            finer = {**self._parameters_of_some, "every": self._ranker.every}
-            self._some = cast(TotalRanker, self._binding.create(**finer))
+            self._make_part_ranker_finer()
+
+    def _make_part_ranker_finer(self) -> None:
+        finer = {**self._part_parameters, "every": self._ranker.every}
+        self._part_ranker = cast(TotalRanker, self._binding.create(**finer))
 
     def _answered(self, times: Int64, columns: dict[str, Array], due: Int64) -> ProcessorAnswers | None:
-        self._look_at(times)
+        self._be_finer_if_needed(times)
         meets = columns.pop("meets") != 0
         whole = self._tops(self._ranker, times, columns, due)
         if self._weighs:
             weights = columns.get("weight", np.ones(len(times)))
-            those = {"object": columns["object"], "weight": np.where(meets, weights, 0.0)}
-            some = self._tops(self._some, times, those, due)
+            matching = {"object": columns["object"], "weight": np.where(meets, weights, 0.0)}
+            part = self._tops(self._part_ranker, times, matching, due)
         else:
-            those = {name: column[meets] for name, column in columns.items()}
-            some = self._tops(self._some, times[meets], those, due)
+            matching = {name: column[meets] for name, column in columns.items()}
+            part = self._tops(self._part_ranker, times[meets], matching, due)
         if not len(due):
             return None
-        self._parts = parts_of(whole, some, self._k, self._unit)
+        self._parts = parts_of(whole, part, self._k, self._unit)
         return self._answers(due, self._parts.whole)
 
     def _numbers(self, tops: Tops) -> list[Array | pa.Array]:  # noqa: ARG002 - they are the parts' own
@@ -75,25 +78,23 @@ class PartProcessor(TotalsProcessor):
 
     def merge(self, other: GroupProcessor) -> None:
         super().merge(other)
-        theirs = cast(PartProcessor, other)
-        if theirs._some.every != self._some.every and not len(self._some):
-            self._some = cast(
-                TotalRanker, self._binding.create(**{**self._parameters_of_some, "every": self._ranker.every})
-            )
-        self._some.merge(theirs._some)
+        other = cast(PartProcessor, other)
+        if other._part_ranker.every != self._part_ranker.every and not len(self._part_ranker):
+            self._make_part_ranker_finer()
+        self._part_ranker.merge(other._part_ranker)
 
     @property
     def retained(self) -> int:
-        return super().retained + len(self._some)
+        return super().retained + len(self._part_ranker)
 
     @property
     def nbytes(self) -> int:
-        return super().nbytes + self._some.nbytes
+        return super().nbytes + self._part_ranker.nbytes
 
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         header, arrays = super().dump_state()
-        return header, arrays | state_arrays.with_prefix("part", self._some.dump_state())
+        return header, arrays | state_arrays.with_prefix("part", self._part_ranker.dump_state())
 
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         super().load_state(header, arrays)
-        self._some.load_state(state_arrays.without_prefix("part", arrays))
+        self._part_ranker.load_state(state_arrays.without_prefix("part", arrays))

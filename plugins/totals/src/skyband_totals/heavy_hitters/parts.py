@@ -1,4 +1,4 @@
-"""Objects by the part of their total that meets a condition: two rankers' answers divided. Loads no compiled code."""
+"""Ranks objects by the part of their total that meets a condition, from two rankers. Loads no compiled code."""
 
 from typing import NamedTuple
 
@@ -11,30 +11,30 @@ from skyband_totals.top import Tops
 
 
 class Parts(NamedTuple):
-    """The objects of answers, by the part that meets it descending, then object ascending."""
+    """The objects of answers, by the part that meets the condition descending, then object ascending."""
 
     whole: Tops
     """Their totals."""
     part: Float64
     low: Float64
     high: Float64
-    """Of each, the part and its bounds."""
+    """The part and its bounds."""
     matching: Float64
-    """Of each, the total of what meets it."""
+    """The total of the rows that meet the condition."""
 
 
-def parts_of(whole: Tops, some: Tops, k: int | None, unit: float) -> Parts:
-    """The best k of each answer, of all objects of `whole`.
+def parts_of(whole: Tops, met: Tops, k: int | None, unit: float) -> Parts:
+    """The best k of each answer, out of all objects of `whole`.
 
-    some: the totals of the rows that meet it, of all objects that have any. One that is not there has no more than the
-    `rest`. A part is least where the fewest rows meet it of the most there may be, and at most 1. O(n log n).
+    met: the totals of the rows that meet the condition, for all objects with any. Missing objects have at most the
+    `rest`. A part is the least with the lowest matching and the highest whole total, and at most 1. O(n log n).
     """
     of = answer_of(whole)
-    _, (numbers, of_some) = numbered(whole, some)
-    places = places_of(numbers, of_some)
-    there = places >= 0
-    matching, least, most = (picked(column, places) for column in (some.totals, some.low, some.high))
-    most[~there] = some.rest[of[~there]]
+    _, (numbers, of_met) = numbered(whole, met)
+    places = places_of(numbers, of_met)
+    missing = places < 0
+    matching, least, most = (picked(column, places) for column in (met.totals, met.low, met.high))
+    most[missing] = met.rest[of[missing]]
     total, total_low, total_high = (in_units(column, unit) for column in (whole.totals, whole.low, whole.high))
     low = np.minimum(in_units(least, unit) / total_high, 1.0)
     certain = total_low > 0

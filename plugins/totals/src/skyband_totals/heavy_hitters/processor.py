@@ -1,4 +1,4 @@
-"""One group's stream of a query heavy-hitters: rows to a total-ranker, its answers to rows."""
+"""Processes one group's stream of a heavy-hitters query with a total-ranker."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import gcd
@@ -33,23 +33,23 @@ if TYPE_CHECKING:
 
 _COLUMNS = {"object": np.int64, "weight": np.float64, "value": np.uint64, "meets": np.int8}
 _GRANDS = 3
-"""Columns that a shard's answers have besides those of a result."""
+"""The number of columns that only a shard's answers have."""
 
 
 class TotalsProcessor(BatchedProcessor):
     """Answers all windows at each moment, from one ranker."""
 
     _tops_alone: ClassVar[bool] = True
-    """Whether what a ranker answers tells all numbers of the answers, so that those of many groups are made at once."""
+    """Whether the ranker's answers include all numbers, so that the answers of many groups are built at once."""
 
     def __init__(self, query: "HeavyHitters", ranker: Binding | None, answers: pa.Schema) -> None:
-        """ranker: None where a class below has something in its place."""
+        """ranker: None if a subclass replaces it."""
         self._binding = cast(Binding, ranker)
         self._parameters = query.backend_parameters("total-ranker")
         self._labels = {"window": pa.array([str(window) for window in query.windows], pa.string())}
         self._calendar = of_calendar(query.every, *query.windows)
         self._phase = 0 if query.rows or self._calendar else query.offset.length % query.every.length
-        """Times are told the ranker as so much earlier: moments are then multiples of `every`."""
+        """The ranker's times are earlier by this, so that moments are multiples of `every`."""
         self._odd_until, self._finer_before = finer_before(query.every, query.windows)
         self._schema = answers
         self._several = len(several(query.object))
@@ -57,11 +57,11 @@ class TotalsProcessor(BatchedProcessor):
         self._shard = answers.names[-1] == "grand_high"
         self._rest, self._unit = query.rest, query.unit if query.total == "sum" else 1.0
         self._plain = not (self._carry or self._shard or self._rest)
-        """Whether answers have no columns but those of their windows, objects and numbers."""
+        """Whether answers only have the columns of windows, objects and numbers."""
         self._carried = len(query.carry)
         self._row_columns = ("object", *query.row_columns)
         self._amounts = [f"{name}s" for name in query.row_columns]
-        """What a ranker calls the columns besides objects."""
+        """The names of a ranker's arguments after objects."""
         columns = {name: np.empty(0, _COLUMNS[name]) for name in self._row_columns}
         self.no_rows = Rows(np.empty(0, np.int64), columns)  # type: ignore[misc]
         schedule = query.schedule
@@ -76,38 +76,38 @@ class TotalsProcessor(BatchedProcessor):
         return cast(TotalRanker, self._binding.create(**self._parameters))
 
     def _be_finer(self) -> None:
-        """Have a ranker that is asked since any second, as zones whose clocks differ by these need it."""
+        """Switch to a ranker that can be queried since any second, for zones with such offsets."""
         if self._ranker.grain > 1:
             finer = {**self._parameters, "every": gcd(int(self._parameters["every"]), SECOND)}
             self._ranker, self._finer = cast(TotalRanker, self._binding.create(**finer)), True
 
     @property
     def _rankers(self) -> tuple[TotalRanker, ...]:
-        """All that rows are told."""
+        """All rankers that get rows."""
         return (self._ranker,)
 
     def _object_type(self) -> pa.DataType:
         return self._schema.field("object").type
 
     def begin_with(self, last: int, rows: Rows) -> "TotalsProcessor":
-        """Go on from the entries of a small group, the moments up to the last row's time being answered."""
-        none = np.empty(0, np.int64)
-        if self._rows:  # what has gone is a pair that the next row stands for as well, or its weight is in another
-            rows, gone = without_gaps(rows)
+        """Continue from the entries of a small group; moments up to the last row's time have been answered."""
+        no_moments = np.empty(0, np.int64)
+        if self._rows:  # a gap is a pair that the next row stands for, or its weight was added to another row
+            rows, gaps = without_gaps(rows)
             if "weight" in rows:
-                rows = rows.with_column("weight", np.where(gone, 0.0, rows["weight"]))
+                rows = rows.with_column("weight", np.where(gaps, 0.0, rows["weight"]))
             for ranker in self._rankers:
                 ranker.advance(int(rows.times[0]))
-            self.feed(rows.times, rows, none)
+            self.feed(rows.times, rows, no_moments)
             for ranker in self._rankers:
                 ranker.advance(last + 1)
         else:
-            self.feed(rows.times, rows, none)
+            self.feed(rows.times, rows, no_moments)
         self.resume_after(last)
         return self
 
     def begin_with_state(self, state: State, arrays: Mapping[str, Array], at: int) -> None:
-        """Values are kept as if all had come with the last row, so that none is forgotten before its object is."""
+        """Values are kept as if all had arrived with the last row, so that none is forgotten before its object."""
         self._ranker.load_state(arrays)
         names = state.names
         if names is not None and len(names) and state.latest is not None:
@@ -122,7 +122,7 @@ class TotalsProcessor(BatchedProcessor):
 
     @property
     def _answers_alone(self) -> bool:
-        """Whether answers are what the ranker says, and no more."""
+        """Whether answers only contain what the ranker returns."""
         return self._tops_alone and self._plain and (self._names.needed or self._names.tells_itself)
 
     def backend_columns(self, times: Int64, rows: Rows) -> Sequence[Array]:
@@ -140,10 +140,10 @@ class TotalsProcessor(BatchedProcessor):
     ) -> AnswersOfTurns:
         first, (times, objects, *amounts) = processors[0], columns
         if first._names.needed:
-            learn_together([one._names for one in processors], rows, spans)
-        marks = {id(moments): moments - first._phase for moments in due}  # most are asked at the same
+            learn_together([processor._names for processor in processors], rows, spans)
+        marks = {id(moments): moments - first._phase for moments in due}  # most have the same moments
         tops = type(first._ranker).answers_together(
-            [one._ranker for one in processors],
+            [processor._ranker for processor in processors],
             times,
             objects,
             **dict(zip(first._amounts, amounts, strict=True)),
@@ -154,9 +154,9 @@ class TotalsProcessor(BatchedProcessor):
         ends = tops.offsets[np.cumsum([0, *(windows * len(moments) for moments in due)])]
         names = None
         if first._names.needed:
-            names = values_together([one._names for one in processors], tops.objects, ends)
-            for one, moments in zip(processors, due, strict=True):
-                one._forget_names(moments)
+            names = values_together([processor._names for processor in processors], tops.objects, ends)
+            for processor, moments in zip(processors, due, strict=True):
+                processor._forget_names(moments)
         parts = np.concatenate(due), windows, tops, names
         answers = RawAnswers(first._schema, columns_of_tops, parts, len(tops.objects), first._labels)
         return AnswersOfTurns([answers] if len(answers) else [], np.diff(ends).tolist())
@@ -168,17 +168,17 @@ class TotalsProcessor(BatchedProcessor):
         return self._answered(times, self._in_order(times, rows), due)
 
     def _answered(self, times: Int64, columns: dict[str, Array], due: Int64) -> ProcessorAnswers | None:
-        self._look_at(times)
-        found = self._tops(self._ranker, times, columns, due)
-        return self._answers(due, found) if len(due) else None
+        self._be_finer_if_needed(times)
+        tops = self._tops(self._ranker, times, columns, due)
+        return self._answers(due, tops) if len(due) else None
 
-    def _look_at(self, times: Int64) -> None:
-        """Be finer before rows at these times, where they need it."""
+    def _be_finer_if_needed(self, times: Int64) -> None:
+        """Switch to a finer ranker if rows at these times need it."""
         if self._calendar and len(times) and times[0] < self._finer_before and not self._finer:
             self._be_finer()
 
     def _tops(self, ranker: TotalRanker, times: Int64, columns: dict[str, Array], at: Int64) -> Tops:
-        """What a ranker answers at these moments, the rows given to it."""
+        """Add rows to a ranker; returns its answers at these moments."""
         if self._calendar:
             return self._since_starts(ranker, times, columns, at)
         amounts, phase = {name: column for name, column in columns.items() if name != "object"}, self._phase
@@ -187,18 +187,18 @@ class TotalsProcessor(BatchedProcessor):
     def _since_starts(self, ranker: TotalRanker, times: Int64, columns: dict[str, Array], due: Int64) -> Tops:
         """The answers over windows that differ in length, moment by moment.
 
-        Where the ranker's first row came later than a zone's clock was odd, it is asked since the end of that.
+        If the ranker's first row is after a zone's last odd offset, it is not queried since before the end of that.
         """
         grain, odd = ranker.grain, self._odd_until
         whole = odd if self._finer else -(-odd // grain) * grain
-        found = list[Top]()
+        tops = list[Top]()
         for at in self._moments(ranker, times, columns, due):
             starts = self._schedule.starts(at)
-            found += [ranker.since(since if since > odd or self._finer else whole) for since in starts]
-        return Tops.of(found)
+            tops += [ranker.since(since if since > odd or self._finer else whole) for since in starts]
+        return Tops.of(tops)
 
     def _moments(self, ranker: TotalRanker, times: Int64, columns: dict[str, Array], due: Int64) -> Iterator[int]:
-        """Feed a ranker up to each moment due, and then the rest."""
+        """Feed a ranker up to each due moment, and then the rest of the rows."""
         start = 0
         stops = np.searchsorted(times, due).tolist()
         for at, stop in zip([*due.tolist(), None], [*stops, len(times)], strict=True):
@@ -211,9 +211,9 @@ class TotalsProcessor(BatchedProcessor):
                 yield at
 
     def _in_order(self, times: Int64, rows: Rows) -> dict[str, Array]:
-        """The columns, with rows of one time in one order where the ranker's answers depend on it.
+        """The columns, with rows of equal times sorted if the ranker's answers depend on their order.
 
-        All rows of a time come together, as they wait for the watermark together.
+        All rows of a time arrive together, because they wait for the watermark together.
         """
         columns = {name: rows[name] for name in self._row_columns}
         if not self._ranker.order_matters or self._ranker.by == "rows" or not (times[1:] == times[:-1]).any():
@@ -221,22 +221,22 @@ class TotalsProcessor(BatchedProcessor):
         order = np.lexsort((*reversed(columns.values()), times))
         return {name: column[order] for name, column in columns.items()}
 
-    def _answers(self, due: Int64, found: Tops) -> ProcessorAnswers:
-        """Answers as rows, while the names they need are known."""
+    def _answers(self, due: Int64, tops: Tops) -> ProcessorAnswers:
+        """Answers as rows, before the names that they need are forgotten."""
         windows = len(self._labels["window"])
         if self._answers_alone:
-            names = self._names.values_of(found.objects) if self._names.needed else None
+            names = self._names.values_of(tops.objects) if self._names.needed else None
             self._forget_names(due)
-            parts = due, windows, found, names
-            return RawAnswers(self._schema, columns_of_tops, parts, len(found.objects), self._labels)
-        return self._answer_rows(np.repeat(due, windows), [np.tile(np.arange(windows), len(due))], found)
+            parts = due, windows, tops, names
+            return RawAnswers(self._schema, columns_of_tops, parts, len(tops.objects), self._labels)
+        return self._answer_rows(np.repeat(due, windows), [np.tile(np.arange(windows), len(due))], tops)
 
     def _forget_names(self, due: Int64) -> None:
         if len(due):
             self._names.forget(int(due[-1]) - self._horizon)
 
     def _answer_rows(self, at: Int64, labels: Sequence[Int64], tops: Tops) -> ProcessorAnswers:
-        """Answers at moments, ascending; labels: of each the places of what it is called by in `_labels`."""
+        """The rows of answers at ascending moments; labels: the places of their labels in `_labels`."""
         sizes, places = np.diff(tops.offsets), labels[0]
         until = np.repeat(at, sizes)
         entries = np.arange(len(until))
@@ -255,23 +255,23 @@ class TotalsProcessor(BatchedProcessor):
         if not self._shard:
             columns = self._with_rest(columns, tops, at, places) if self._rest else columns
             return AnswerColumns(self._schema, columns, self._labels)
-        some = (tops.grand > 0) | self._rest
-        count = int(np.count_nonzero(some))
-        nothing = [pa.nulls(count, field.type) for field in list(self._schema)[3:-_GRANDS]]
-        grands = [column[some] for column in (tops.grand, tops.grand_low, tops.grand_high)]
+        has_total = (tops.grand > 0) | self._rest
+        count = int(np.count_nonzero(has_total))
+        nulls = [pa.nulls(count, field.type) for field in list(self._schema)[3:-_GRANDS]]
+        grands = [column[has_total] for column in (tops.grand, tops.grand_low, tops.grand_high)]
         if self._rest:
-            nothing[self._schema.get_field_index(OBJECTS) - 3] = object_counts(tops.objects_in_all[some])
+            nulls[self._schema.get_field_index(OBJECTS) - 3] = object_counts(tops.objects_in_all[has_total])
         ranked = [*columns, *[pa.nulls(len(entries), pa.float64())] * (_GRANDS - 1), pa.array(tops.high)]
-        totals = [at[some], places[some], np.zeros(count, np.int64), *nothing, *grands]
+        totals = [at[has_total], places[has_total], np.zeros(count, np.int64), *nulls, *grands]
         parts = [AnswerColumns(self._schema, part, self._labels) for part in (ranked, totals)]
         return pa.concat_batches([as_batch([part]) for part in parts])
 
     def _numbers(self, tops: Tops) -> list[Array | pa.Array]:
-        """Of each row of the answers the columns of numbers after the object."""
+        """The columns of numbers after the object."""
         return [tops.totals, tops.totals / np.repeat(tops.grand, np.diff(tops.offsets)), tops.low, tops.high]
 
     def _with_rest(self, columns: Sequence[Array | pa.Array], tops: Tops, at: Int64, places: Int64) -> list[Any]:
-        """The columns of answers, each of which a row of all other objects follows."""
+        """The columns of answers, each followed by a row of all other objects."""
         rest = rest_of(tops, self._unit)
         ranked = np.ones(len(tops.objects) + len(tops), bool)
         ranked[tops.offsets[1:] + np.arange(len(tops))] = False
@@ -293,13 +293,13 @@ class TotalsProcessor(BatchedProcessor):
         ]
 
     def merge(self, other: GroupProcessor) -> None:
-        theirs = cast(TotalsProcessor, other)
-        if theirs._finer and not self._finer and not len(self._ranker):
+        other = cast(TotalsProcessor, other)
+        if other._finer and not self._finer and not len(self._ranker):
             self._be_finer()
-        self._ranker.merge(theirs._ranker)
-        self._names.merge(theirs._names)
-        self._ranked_rows.merge(theirs._ranked_rows)
-        self.resume_after_both(theirs)
+        self._ranker.merge(other._ranker)
+        self._names.merge(other._names)
+        self._ranked_rows.merge(other._ranked_rows)
+        self.resume_after_both(other)
 
     @property
     def retained(self) -> int:

@@ -57,73 +57,72 @@ from skyband_totals.ranker_lengths import ranker_lengths
 from skyband_totals.ranker_parameters import TOTALS, limit_problems
 from skyband_totals.role import TotalRanker
 from skyband_totals.shares import least_of
-from skyband_totals.units import NO_MULTIPLE
+from skyband_totals.units import NOT_A_MULTIPLE
 
-_AT_LEAST = "write at_least = 20 for the objects whose total is 20 or more, share = 0.05 for a part of all"
+_AT_LEAST = "set at_least = 20 for objects with a total of 20 or more, or share = 0.05 for a part of the grand total"
 
 
 @define(eq=True)
 class HeavyHitters(QueryWithRules):
     """Ranks objects by their total over each window: rows, the sum of a weight, or distinct values of a column.
 
-    Give `k` for the objects with the largest totals, `share` for all that have at least this part of the grand total,
-    `at_least` for all whose total is at least this, or several for those that all agree on. A ranker that is not
-    exact gives all that may have so much: those whose `low` has it surely do, the others perhaps. The grand total is
-    the sum of all totals: of distinct values, every (object, value) pair counts once, so that shares add to 1. An
-    object with a total of 0 is in no answer. The largest totals come first, always: for the smallest give a `k` above
-    the number of objects, and read the last ranks.
+    Set `k` for the objects with the largest totals, `share` for all with at least this part of the grand total,
+    `at_least` for all with at least this total, or several for the objects that meet them all. A ranker that is not
+    exact returns all objects that might reach the limit: those whose `low` reaches it surely do. The grand total is the
+    sum of all totals; with distinct values, every (object, value) pair counts once, so that shares add up to 1. Objects
+    with a total of 0 are left out. The largest totals are always first: for the smallest, set a `k` above the number of
+    objects, and read the last ranks.
 
-    Result columns: at, window, rank (from 1), object, total, share, low, high, with `rest` also objects. `low` and
-    `high` are the bounds that the ranker declares, equal to `total` where it is exact. Of equal totals the smaller
-    object ranks first where objects are integers, otherwise (decimals too) the one of smaller hash, so that all engines
-    agree.
+    Result columns: at, window, rank (from 1), object, total, share, low, high, and objects with `rest`. `low` and
+    `high` are the ranker's bounds, equal to `total` if it is exact. If totals are equal, the smaller integer ranks
+    first; objects of other types, including decimals, rank by their hash, so that all engines agree.
 
     With `part`, a condition such as "status >= 500", objects rank by the part of their total that meets it, and `k`
-    counts by that; `share` and `at_least` say, as ever, which totals are large enough. The columns after the object are
-    then part, low, high, matching, total, share: `matching` is the total of the rows that meet it, `low` and `high` are
-    bounds of `part`. A row for which the condition is null does not meet it. Each group has two rankers.
+    counts by that; `share` and `at_least` still limit totals. The columns after the object are then part, low, high,
+    matching, total, share: `matching` is the total of the rows that meet the condition, and `low` and `high` are bounds
+    of `part`. A row for which the condition is null does not meet it. Each group has two rankers.
 
-    With `against = "previous"` objects rank by how far their total is from that of the window just before, which is as
-    long: by the `difference`, or with `rank_by = "ratio"` by how many times as large the larger total is. `direction`
-    takes those that went "up" or "down" only. The columns after the object are then total, previous, difference, ratio,
-    low, high, status: `low` and `high` are bounds of what objects rank by, and status is up, down or same, "new" of an
-    object that the window before has no total of, "gone" of one that has none now. The ratio of a new one is null, and
-    so is a bound that there is none of. `at_least` is what an object has in one of the two windows. A group answers
-    until both are empty. Nothing came before the first row: until a stream is two windows long, an object may be new
-    only because the stream is. Where the ranker is not exact, ranks and status follow its estimates, and an object that
-    it does not keep may have moved by what the `rest` of both windows together is.
+    With `against = "previous"`, objects rank by the change of their total since the previous window of the same length:
+    by the `difference`, or with `rank_by = "ratio"` by the larger total divided by the smaller. `direction` selects
+    those that went "up" or "down". The columns after the object are then total, previous, difference, ratio, low, high,
+    status. `low` and `high` are bounds of what objects rank by, and status is up, down or same, "new" for an object
+    without a previous total, or "gone" for one without a current total. The ratio of a new object is null, and so is a
+    missing bound. `at_least` applies to the larger of both totals. A group answers until both windows are empty. Until
+    a stream is two windows long, objects may be new only because the stream is. If the ranker is not exact, ranks and
+    status follow its estimates, and an object that it does not keep may have changed by the `rest` of both windows.
 
-    With `half_life = "1 hour"` a row weighs half as much at a moment for each hour since it came: the total is the sum
-    of 2^(-age / half-life), times the weight, of the rows of the window, equal to that but for the rounding of float64.
-    Rows older than 50 half-lives weigh less than 1e-15, so that a window of so long is as good as one without an end.
-    There is no share then, and no ranker: all totals are kept, one for each object and common step of `every` and the
-    windows.
+    With `half_life = "1 hour"`, the weight of a row halves with each hour since its arrival: the total is the sum of
+    2^(-age / half-life) times the weight over the rows of the window, except for the rounding of float64. Rows older
+    than 50 half-lives weigh less than 1e-15, so a window of that length is practically unlimited. There is no share
+    then, and no ranker: all totals are kept, one for each object and common step of `every` and the windows.
 
-    With `longest` the state is kept for every window within it, and not for those there are: `windows` may then be
-    none, and change between runs as they like, and windows come as rules while it runs, rows of a second source `rules`
-    with a name, a window, perhaps a slide and phase, else `every` and `offset`, perhaps a `group`, and the times
-    `after` which and `until` which they hold, as top-k-workload has them; with `most` also a k up to this, else `k`.
-    Windows and slides are whole numbers of times `every`. A rule answers at its moments what it would have answered had
-    it been there for ever, as long as its own window holds a row. The columns of answers are then at, rule, window, …:
-    the name of the rule, of one of `windows` its length.
+    With `longest`, the state is kept for every window up to that length. Then `windows` may be empty and may change
+    between runs, and windows can arrive as rules during a run: rows of a second source `rules`. A rule has a name, a
+    window, optionally a slide and phase (default `every` and `offset`), optionally a `group`, the times `after` and
+    `until` between which it is valid, as in top-k-workload, and with `most` also a k up to this (default `k`). Windows
+    and slides are multiples of `every`. At its moments, a rule answers as if it had always existed, while its own
+    window has rows. The answers' columns are then at, rule, window, …: `rule` is the rule's name, or the length for one
+    of `windows`.
 
-    With `rest` each answer ends with a row of all other objects together, also where there are none: their total, its
-    share and bounds, no rank and no object, and in a column `objects` how many they are, null where the ranker cannot
-    tell. It is 1 for the other rows, so that totals, shares and `objects` of an answer each add up to those of the
-    whole window. The share is null where nothing came in the window. With `empty = "zero"` besides, a group that has
-    had a row has such a row at every moment from then on, also where nothing came for longer than its longest window.
+    With `rest`, each answer ends with a row of all other objects together, even if there are none: their total, its
+    share and bounds, no rank and no object, and their number in the column `objects`, null if the ranker does not know
+    it. It is 1 in the other rows, so that totals, shares and `objects` of an answer add up to those of the window. The
+    share is null in an empty window. With `empty = "zero"` too, a group has such a row at every moment after its first
+    row, even if its longest window is empty.
 
-    `object` may name several columns, which tell objects apart together: the answers then have these in the place of
-    `object`, and equal totals rank by the hash of all of them. `carry` gives further columns of the object's latest row
-    before the moment; rows of one time come by what they weigh or count, then by a hash of what they carry.
+    `object` may name several columns, which identify an object together: the answers have these instead of `object`,
+    and equal totals rank by the hash of all of them. `carry` adds columns of the object's latest row before the moment;
+    rows with equal times are ordered by their weight or value, then by a hash of the carried columns.
 
-    Rows whose object, weight or value is null are left out and counted, and so are weights that are negative, no
-    number, or no multiple of `unit`: sums are of whole units, so that nothing is lost when rows leave a window.
+    Rows whose object, weight or value is null are left out and reported, and so are weights that are negative, not a
+    number, or not a multiple of `unit`: sums are of whole units, so that they stay exact when rows leave a window.
 
-    With `emit = "state"` the columns are at, state: one row a moment, the ranker itself with the objects' values, which
-    `skyband ask` and `skyband.states.heavy_hitters` ask for the largest objects of any window up to the longest, alone
-    or united. With `emit = "changed-state"` a group has one only at moments since the last of which rows came. The
-    backend `k-skb` answers since any moment, `exact` since multiples of the common divisor of `every` and `windows`.
+    With `emit = "state"` the columns are at, state: one row for each moment, with the ranker itself and the objects'
+    values. `skyband ask` and `skyband.states.heavy_hitters` query it for the largest objects of any window up to the
+    longest, alone or united. With `emit = "changed-state"` a group emits a state only if rows arrived since the last
+    moment. The backend `k-skb` answers since any moment, `exact` since multiples of the common divisor of `every` and
+    `windows`.
+
 
     Examples
     --------
@@ -142,42 +141,42 @@ class HeavyHitters(QueryWithRules):
     shard_by: ClassVar[str | None] = "key"
     refused_keys: ClassVar[Mapping[str, str]] = {
         "rules": SOURCE_OF_RULES,
-        "order": "heavy-hitters always has the largest totals first: drop this; for the smallest totals give a k above "
-        "the number of objects, and the last ranks are those; for the smallest values, top-k has `order`",
+        "order": "heavy-hitters always has the largest totals first: drop this; for the smallest totals, set a k above "
+        "the number of objects and read the last ranks; for the smallest values, top-k has `order`",
         **dict.fromkeys(("threshold", "minimum", "min_total", "min_count", "min_rows", "having"), _AT_LEAST),
     }
     drop_reasons: ClassVar[tuple[str, ...]] = ("null object", "null value", *WEIGHTS.values())
 
-    object: Columns = identity(help="the column that names the object a row is about, or several that do together")
+    object: Columns = identity(help="the column that names the object of a row, or several that identify it together")
     windows: tuple[Length, ...] = lengths(
-        help=f"lengths of the windows, {SO_FAR}; with `longest` perhaps none, []", may_be_empty=True
+        help=f"lengths of the windows, {SO_FAR}; may be empty, [], with `longest`", may_be_empty=True
     )
     every: Length = every_parameter()
     offset: Duration = offset_parameter()
-    total: str = choice(*TOTALS, default="rows", help="what an object is ranked by")
+    total: str = choice(*TOTALS, default="rows", help="the total that objects are ranked by")
     weight: str | None = column_name(None, help='the column of weights >= 0, with total = "sum"')
     value: str | None = column_name(None, help='the column whose distinct values count, with total = "distinct"')
     unit: float = number(1.0, above=0, help="weights are whole multiples of this")
-    k: int | None = integer(None, at_least=1, help="objects in an answer, at most")
-    share: float | None = number(None, above=0, at_most=1, help="the part of the grand total that puts an object in")
-    at_least: float | None = number(None, above=0, help="the total that puts an object in, such as 20 rows")
+    k: int | None = integer(None, at_least=1, help="the most objects in an answer")
+    share: float | None = number(
+        None, above=0, at_most=1, help="the least part of the grand total that an object of an answer has"
+    )
+    at_least: float | None = number(None, above=0, help="the least total of an object of an answer, such as 20 rows")
     part: str | None = checked(
         None, type="str", check=condition_problem,
         help='a condition such as "status >= 500": objects are ranked by the part of their total that meets it',
     )  # fmt: skip
     rank_by: str = choice(
-        DIFFERENCE, RATIO, default=DIFFERENCE, help="with `against`, what of the two totals objects are ranked by"
+        DIFFERENCE, RATIO, default=DIFFERENCE, help="with `against`, how the two totals of an object are compared"
     )
     direction: str = choice(
-        BOTH, UP, DOWN, default=BOTH, help="with `against`, which objects are in: all, or those with more or less now"
+        BOTH, UP, DOWN, default=BOTH, help="with `against`, the objects to return: all, or those with more or less now"
     )
-    rest: bool = flag(
-        False, help="one more row after each answer: what all other objects have, without rank and object"
-    )
-    carry: tuple[str, ...] = carry_parameter(help="further columns of the object's latest row to give with it")
+    rest: bool = flag(False, help="add a row to each answer for all other objects together, without rank and object")
+    carry: tuple[str, ...] = carry_parameter(help="further columns of the object's latest row to return")
     emit: str | None = choice(
         *emitted_states.KINDS, default=None, kw_only=True,
-        help="give states instead of answers, to be asked later: of all groups, or of those that changed",
+        help="emit states instead of answers, to be queried later: of all groups, or of those that changed",
     )  # fmt: skip
 
     empty: str | None = empty_parameter()
@@ -186,7 +185,7 @@ class HeavyHitters(QueryWithRules):
 
     longest: Duration | None = longest_parameter()
     most: int | None = integer(
-        None, at_least=1, kw_only=True, help="the largest k that rules may have, with `longest`; none: all have `k`"
+        None, at_least=1, kw_only=True, help="the largest k of a rule, with `longest`; by default all rules have `k`"
     )
 
     def __attrs_post_init__(self) -> None:
@@ -205,7 +204,7 @@ class HeavyHitters(QueryWithRules):
             raise ConfigError(*problems)
 
     def _name_problems(self) -> list[Problem]:
-        """Columns of the rows that would be called as others of the answers are."""
+        """Problems of columns whose names would clash with others of the answers."""
         others = [*self.rule_columns, *([OBJECTS] if self.rest else []), *(PARTS if self.part is not None else [])]
         others += [] if self.against is None else [*COMPARED, "status"]
         reserved = ("at", "window", "rank", "total", "share", "low", "high", *others, *GRANDS, *self.by)
@@ -217,8 +216,8 @@ class HeavyHitters(QueryWithRules):
         if self.total != "sum":
             return {}
         return {
-            WEIGHTS[NO_MULTIPLE]: f"rows have a weight that is not a multiple of unit = {self.unit:g} and count in no "
-            f"answer: take a smaller unit, such as 0.01 of prices, or round the weights{REMEDY}"
+            WEIGHTS[NOT_A_MULTIPLE]: f"rows have a weight that is not a multiple of unit = {self.unit:g} and are not "
+            f"counted: use a smaller unit, such as 0.01 for prices, or round the weights{REMEDY}"
         }
 
     @property
@@ -227,37 +226,37 @@ class HeavyHitters(QueryWithRules):
 
     @property
     def evolvable(self) -> tuple[str, ...]:  # type: ignore[override]
-        """With `longest` any window and k may join and leave as it likes."""
+        """With `longest`, windows may be added and removed, and `k` may change."""
         return () if self.longest is None else ("windows", *(["k"] if self.most is not None else []))
 
     @property
     def one_shard(self) -> str | None:
-        return super().one_shard if self.longest is None else "rules have a k and windows of their own"
+        return super().one_shard if self.longest is None else "rules have their own k and windows"
 
     @property
     def schedule(self) -> Schedule:
-        """When it answers; with rules any moment may be one."""
+        """The moments of answers; with rules, any moment is possible."""
         if self.longest is not None:
             return schedule_for_rules(self.longest.length)
         return schedule_of(self.every, self.spans, self.offset, self.empty)
 
     @property
     def spans(self) -> tuple[Length, ...]:
-        """What the ranker is asked over at each moment: the windows, with `against` each followed by two as one."""
+        """The spans to query at each moment: the windows, each followed by twice its length with `against`."""
         if self.longest is not None:
             return (self.longest,)
         return self.windows if self.against is None else with_previous(self.windows)
 
     @property
     def mover_rule(self) -> MoverRule:
-        """How objects of two windows rank, with `against`."""
+        """How objects are ranked with `against`."""
         unit = self.unit if self.total == "sum" else 1.0
         least = least_of(None, self.at_least, unit).units
         return MoverRule(self.rank_by, self.direction, self.k, least, unit)
 
     @property
     def ranked_by(self) -> str:
-        """The column of the answers that has the largest first."""
+        """The column that answers are sorted by, largest first."""
         return "total" if self.part is None else "part"
 
     @property
@@ -268,28 +267,28 @@ class HeavyHitters(QueryWithRules):
 
     @property
     def asked_roles(self) -> tuple[str, ...]:
-        """None with `half_life`: no ranker's totals are of rows that lose weight."""
+        """None with `half_life`, because no ranker has decayed totals."""
         return self.roles if self.half_life is None else ()
 
     @property
     def amounts(self) -> tuple[str, ...]:
-        """The frame column of what a row adds, if there is one."""
+        """The frame column of what a row adds, if any."""
         return {"rows": (), "sum": ("weight",), "distinct": ("value",)}[self.total]
 
     @property
     def row_columns(self) -> tuple[str, ...]:
-        """The frame columns of a row besides its object: what it adds, and whether it meets the condition."""
+        """The frame columns of a row after its object: what it adds, and whether it meets the condition."""
         return (*self.amounts, *(["meets"] if self.part is not None else []))
 
     def inputs(self) -> tuple[Input, ...]:
-        wanted = [*identity_inputs("object", self.object)]
+        inputs = [*identity_inputs("object", self.object)]
         if self.weight is not None:
-            wanted.append(Input("weight", self.weight, "a number", is_number))
+            inputs.append(Input("weight", self.weight, "a number", is_number))
         if self.value is not None:
-            wanted.append(Input("value", self.value, PLAIN, is_plain))
+            inputs.append(Input("value", self.value, PLAIN, is_plain))
         if self.part is not None:
-            wanted.extend(Input("part", name, "a column", _is_any) for name in columns_read(self.part))
-        return (*wanted, *carry_inputs(self.carry))
+            inputs.extend(Input("part", name, "a column", _is_any) for name in columns_read(self.part))
+        return (*inputs, *carry_inputs(self.carry))
 
     def check(self, schema: pa.Schema) -> list[Problem]:
         problems = super().check(schema)
@@ -308,9 +307,9 @@ class HeavyHitters(QueryWithRules):
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         every, windows = ranker_lengths(self.every, self.spans, self.offset)
         k, at_least = self.k, self.at_least
-        if self.against is not None:  # the other window may have more of an object than this
+        if self.against is not None:  # an object may reach the limit in the other window
             k, at_least = None, self.unit
-        if self.part is not None:  # all objects that are large enough are looked at
+        if self.part is not None:  # all objects that are large enough are compared
             k = None
             at_least = self.unit if at_least is None and self.share is None else at_least
         return {
@@ -335,14 +334,11 @@ class HeavyHitters(QueryWithRules):
     def unsupported_by(self, backend: Backend) -> list[Problem]:
         if self.emit is None or cast(TotalRanker, backend).gives_states:
             return []
-        message = (
-            "its states answer no window without it: take total-ranker/exact or total-ranker/k-skb, or drop `emit`"
-        )
-        return [
-            Problem("emit", f"does not go with {backend.role}/{backend.name}, {message} (got {literal(self.emit)})")
-        ]
+        message = f"cannot be used with {backend.role}/{backend.name}, whose states cannot be queried without it"
+        remedy = "use total-ranker/exact or total-ranker/k-skb, or drop `emit`"
+        return [Problem("emit", f"{message}: {remedy} (got {literal(self.emit)})")]
 
 
 def _is_any(_: pa.DataType) -> bool:
-    """What a condition compares is looked at by itself."""
+    """The types in a condition are checked separately."""
     return True

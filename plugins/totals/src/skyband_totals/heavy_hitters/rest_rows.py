@@ -1,4 +1,4 @@
-"""Everything else as one row: what the objects that are in no answer have together. Loads no compiled code."""
+"""Computes the row of all objects that are not in an answer. Loads no compiled code."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ from skyband_totals.top import UNKNOWN, Tops
 
 
 class Rest(NamedTuple):
-    """Of each answer what its objects leave to the others, float64[a] each, and how many these are: int64[a]."""
+    """The totals of all other objects of each answer, float64[a] each, and their number, int64[a]."""
 
     totals: Float64
     low: Float64
@@ -20,17 +20,17 @@ class Rest(NamedTuple):
 
 
 def rest_of(answers: Tops, unit: float) -> Rest:
-    """What is left of the grand totals.
+    """The remainder of the grand totals.
 
-    Whole units are subtracted, so that nothing is left where nothing is. The others have at least the least that all
-    may have without the most that the objects may have, and never less than 0.
+    Whole units are subtracted, so that an exact remainder of 0 is 0. The low of the others is the low of the grand
+    total minus the highs of the objects, and never below 0.
     """
     sizes = np.diff(answers.offsets)
     of = np.repeat(np.arange(len(answers)), sizes)
 
     def remainder(grand: Float64, parts: Float64) -> Float64:
-        together = np.bincount(of, in_units(parts, unit), len(answers))
-        return np.maximum(in_units(grand, unit) - together, 0.0)
+        sums = np.bincount(of, in_units(parts, unit), len(answers))
+        return np.maximum(in_units(grand, unit) - sums, 0.0)
 
     low = remainder(answers.grand_low, answers.high)
     high = remainder(answers.grand_high, answers.low)
@@ -41,30 +41,30 @@ def rest_of(answers: Tops, unit: float) -> Rest:
 
 
 def in_units(totals: Float64, unit: float) -> Float64:
-    """Totals in units, float64[n]: whole numbers where they are multiples but for the rounding; estimates unchanged."""
+    """Totals in units, float64[n]: whole numbers for multiples, except for rounding; other estimates are unchanged."""
     units = totals / unit
     nearest = np.rint(units)
     return np.where(np.abs(units - nearest) <= units * 2.0**-50, nearest, units)
 
 
 def with_rest(ranked: Array, values: Array, of_rest: Array) -> Array:
-    """One column of the rows that are ranked (bool[n]) and of the others, each in order."""
+    """One column of the ranked rows (bool[n]) and the others, each in order."""
     column = np.empty(len(ranked), values.dtype)
     column[ranked], column[~ranked] = values, of_rest
     return column
 
 
 def spread(ranked: Array, values: pa.Array) -> pa.Array:
-    """One column of these values where a row is ranked (bool[n]), and null elsewhere."""
+    """One column with these values in ranked rows (bool[n]), and nulls elsewhere."""
     return values.take(pa.array(np.cumsum(ranked) - 1, mask=~ranked))
 
 
 def shares(totals: Float64, grand: Float64) -> pa.Array:
-    """The totals as parts of the grand totals, float64[n] each; null where there is nothing."""
-    none = grand == 0
-    return pa.array(totals / np.where(none, 1.0, grand), mask=none)
+    """The totals as parts of the grand totals, float64[n] each; null if the grand total is 0."""
+    zero = grand == 0
+    return pa.array(totals / np.where(zero, 1.0, grand), mask=zero)
 
 
 def object_counts(counts: Int64) -> pa.Array:
-    """How many objects rows are about, null where it is not known."""
+    """The numbers of objects, null if unknown."""
     return pa.array(counts, mask=counts == UNKNOWN)

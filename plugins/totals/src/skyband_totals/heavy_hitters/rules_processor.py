@@ -1,4 +1,4 @@
-"""One group's stream of heavy-hitters with rules: its ranker, asked what the rules ask."""
+"""Processes one group's stream of a heavy-hitters query with rules."""
 
 import numpy as np
 from attrs import evolve
@@ -12,7 +12,7 @@ from skyband_totals.top import Top, Tops
 
 
 class RulesProcessor(AnsweringRules, TotalsProcessor):
-    """Keeps what any window up to `longest` may need. A rule is answered where its own window holds a row."""
+    """Keeps the state for any window up to `longest`. A rule is answered if its own window has rows."""
 
     def ask(self, times: Int64, rows: Rows, moments: Moments) -> None:
         rows = rows if len(times) else self.no_rows
@@ -35,7 +35,7 @@ class RulesProcessor(AnsweringRules, TotalsProcessor):
             self._pending.append(self._answer_rows(moments.at[places], [rule, rule], Tops.of(tops)))
 
     def _top(self, moments: Moments, place: int) -> Top | None:
-        """The answer of one rule at one moment, every row before it being taken in; None where its window is empty."""
+        """The answer of one rule at one moment, after every row before it; None if its window is empty."""
         at, _, since, k = moments.row(place)
         self._ranker.advance(at - self._phase)
         last = self._ranker.latest

@@ -1,4 +1,4 @@
-"""The answers of the shards of heavy-hitters as those of one operator with all rows."""
+"""Merges the answers of the shards of heavy-hitters into those of a single operator with all rows."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,23 +16,23 @@ from skyband_totals.shares import Least, least_estimate, least_of
 from skyband_totals.top import UNKNOWN, Tops
 
 _PLACE = "window's place"
-"""A column while shards' answers are merged, called as no column of a source is."""
+"""A temporary column, with a name that no source has."""
 _ROW = "row's place"
 _FAR, _DIFFERENCE = "how far an object moved", "how many units an object moved by"
 
 
 def merge_shards(query: HeavyHitters, answers: pa.Table) -> pa.Table:
-    """Shards share no object: the best of all are among the best of each, and grand totals add."""
+    """Shards share no object: the best of all are among the best of each, and grand totals add up."""
     columns = answers.column_names[: -len(GRANDS)]
     each = ["at", "window"]
-    counted = [OBJECTS] if query.rest else []
-    totals = answers.filter(pc.equal(answers.column("rank"), 0)).select([*each, *GRANDS, *counted])
+    counts = [OBJECTS] if query.rest else []
+    totals = answers.filter(pc.equal(answers.column("rank"), 0)).select([*each, *GRANDS, *counts])
     unit = query.unit
     for name in GRANDS:
         totals = totals.set_column(totals.column_names.index(name), name, _as_units(totals, name, unit))
     whole = pc.ScalarAggregateOptions(skip_nulls=False)
-    added = [*((name, "sum") for name in GRANDS), *((name, "sum", whole) for name in counted)]
-    sums = totals.group_by(each).aggregate(added)
+    aggregates = [*((name, "sum") for name in GRANDS), *((name, "sum", whole) for name in counts)]
+    sums = totals.group_by(each).aggregate(aggregates)
     objects = answers.filter(pc.greater(answers.column("rank"), 0)).select([*columns, GRANDS[-1]])
     joined = _with(sums, objects, each)
     if query.share is not None:
@@ -46,12 +46,12 @@ def merge_shards(query: HeavyHitters, answers: pa.Table) -> pa.Table:
 
 
 def merge_totals(query: HeavyHitters, answers: pa.Table) -> pa.Table:
-    """Shards share no object: where no answer needs the grand total, the best of all are among the best of each."""
+    """Merge answers without grand totals: the best of all are among the best of each shard."""
     return _best(query, answers, [query.ranked_by], answers.column_names)
 
 
 def merge_movers(query: HeavyHitters, answers: pa.Table) -> pa.Table:
-    """Shards share no object: those that moved farthest are among those of each."""
+    """Merge movers: those with the largest changes are among those of each shard."""
     total, previous = (_as_units(answers, name, query.unit).to_numpy() for name in ("total", "previous"))
     far = pa.array(query.mover_rule.far(total, previous))
     keyed = answers.append_column(_FAR, far).append_column(_DIFFERENCE, pa.array(np.abs(total - previous)))
@@ -59,7 +59,7 @@ def merge_movers(query: HeavyHitters, answers: pa.Table) -> pa.Table:
 
 
 def _best(query: HeavyHitters, objects: pa.Table, by: Sequence[str], columns: list[str]) -> pa.Table:
-    """These columns of the best k of each answer: the largest first of the columns `by`, then by object."""
+    """These columns of the best k of each answer, sorted by the columns `by` descending, then by object."""
     order = pa.array(map(_window_places(query).__getitem__, objects.column("window").to_pylist()), pa.int64())
     ids = pa.array(answer_ids(objects, "object", query.object))
     keyed = objects.append_column(top_k_merging.ID, ids).append_column(_PLACE, order)
@@ -77,7 +77,7 @@ def _as_units(table: pa.Table, column: str, unit: float) -> pa.Array:
 
 
 def _with_rest(query: HeavyHitters, best: pa.Table, sums: pa.Table, places: Mapping[str, int]) -> pa.Table:
-    """The answers, each of which a row of all other objects follows."""
+    """The answers, each followed by a row of all other objects."""
     each = ["at", "window"]
     where = np.array([places[name] for name in sums.column("window").to_pylist()], np.int64)
     sums = sums.append_column(_PLACE, pa.array(where)).sort_by([("at", "ascending"), (_PLACE, "ascending")])
@@ -92,22 +92,22 @@ def _with_rest(query: HeavyHitters, best: pa.Table, sums: pa.Table, places: Mapp
     rest = rest_of(tops, query.unit)
     columns = {"total": rest.totals, "share": shares(rest.totals, grand), "low": rest.low, "high": rest.high}
     columns |= {"at": sums.column("at"), "window": sums.column("window"), OBJECTS: object_counts(rest.objects)}
-    nothing = {field.name: pa.nulls(len(sums), field.type) for field in best.schema}
-    others = pa.Table.from_pydict({**nothing, **columns}, schema=best.schema)
+    nulls = {field.name: pa.nulls(len(sums), field.type) for field in best.schema}
+    others = pa.Table.from_pydict({**nulls, **columns}, schema=best.schema)
     order = np.lexsort((np.repeat([0, 1], [len(best), len(sums)]), np.append(answer, np.arange(len(sums)))))
     return pa.concat_tables([best, others]).take(pa.array(order))
 
 
 def _least(grands: pa.ChunkedArray, share: Least) -> pa.Array:
-    """The least total that has the share of each grand total, float64[n]."""
+    """float64[n]: the least total with the share of each grand total."""
     distinct, places = np.unique(grands.to_numpy(), return_inverse=True)
     return pa.array(np.array([least_estimate(share, grand) for grand in distinct.tolist()], np.float64)[places])
 
 
 def _with(sums: pa.Table, objects: pa.Table, each: list[str]) -> pa.Table:
-    """The objects, each with the sums of its answer. Arrow joins no tables of lists."""
+    """The objects, each with the sums of its answer. Arrow cannot join tables with lists."""
     keys = objects.select(each).append_column(_ROW, pa.array(np.arange(len(objects))))
-    found = keys.join(sums, each).sort_by(_ROW).drop_columns([*each, _ROW])
-    for name in found.column_names:
-        objects = objects.append_column(name, found.column(name))
+    joined = keys.join(sums, each).sort_by(_ROW).drop_columns([*each, _ROW])
+    for name in joined.column_names:
+        objects = objects.append_column(name, joined.column(name))
     return objects

@@ -1,7 +1,7 @@
-"""Small groups whose answers are made, in columns, of what their panes have: one compiled walk lists it.
+"""Small groups whose answers are computed in columns from the entries of their panes, which a compiled walk lists.
 
-For queries whose answers are more than a ranking of totals: what is subtracted, divided or weighed is so outside of the
-walk, by the functions that the answers of a backend go through as well.
+For queries whose answers are more than a ranking of totals: subtracting, dividing and weighing happen outside of the
+walk, in the functions that also process the answers of a backend.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -15,27 +15,27 @@ from skyband.groups.small_groups.passes import PassInput, PassResult, SessionSpa
 from skyband_totals.heavy_hitters.small_group_panes_kernels import entries_of_answers
 
 _AT_ONCE = 1 << 21
-"""Entries that are listed at once, at most, where one session has no more."""
+"""The most entries that are listed at once, unless a single session has more."""
 
 
 class PaneRule(NamedTuple):
     """How rows become entries."""
 
     pane: int
-    """Length: the rows of an object in one pane are one entry, at the time of the latest."""
+    """The length of a pane; an object's rows in a pane are one entry, at the time of the latest."""
     phase: int
     pairs: bool
-    """Whether an amount is a thing that counts once: of an object and it the latest time is kept, whatever the pane."""
+    """Whether an amount is a value that counts once: the latest time of each (object, value) is kept."""
     apart: bool
-    """Whether rows that have something of `other` are no entry with those that have not."""
+    """Whether rows with and without `other` have separate entries."""
     together: int | float
-    """No entry has more than this, in the type of the amounts."""
+    """The largest amount of an entry, in the type of the amounts."""
     most: int
-    """Entries of a small group."""
+    """The most entries of a small group."""
 
 
 class PaneEntries(NamedTuple):
-    """Entries, or rows, in columns: `others` is a second amount, or of pairs the latest time that has something."""
+    """Entries, or rows, in columns; `others` is a second amount, or for pairs the latest time with one."""
 
     objects: Int64
     times: Int64
@@ -44,20 +44,20 @@ class PaneEntries(NamedTuple):
 
 
 class AnswerEntries(NamedTuple):
-    """Of some answers the entries in the longest window of each: by answer, then object, then time or amount."""
+    """The entries in the longest windows of some answers: by answer, then object, then time or amount."""
 
     session: Int64
-    """int64[a]: of each answer its session."""
+    """int64[a]: the session of each answer."""
     moment: Int64
-    """int64[a]: of each answer the number of its moment."""
+    """int64[a]: the number of the moment of each answer."""
     answer: Int64
-    """int64[e]: the answer that each entry is in."""
+    """int64[e]: the answer of each entry."""
     entries: PaneEntries
     """int64[e] each, the amounts also float64[e]."""
 
 
 class EntryAnswers(NamedTuple):
-    """What is made of them: of each row its session, and the columns of the answers."""
+    """The session of each row, and the columns of the answers."""
 
     session: Int64
     columns: Sequence[Array | pa.Array]
@@ -67,14 +67,14 @@ def walk_panes(
     step: PassInput, old: PaneEntries, rows: PaneEntries, rule: PaneRule, slides: Int64, since: Int64,
     answers_of: Callable[[AnswerEntries], EntryAnswers],
 ) -> tuple[PassResult, PaneEntries]:  # fmt: skip
-    """A pass of a `SmallGroupTable`: its result without entries, and these.
+    """A pass of a `SmallGroupTable`: its result without entries, and the entries.
 
-    slides: `Schedule.slides_with_longest_window`; since: int64[m], where the longest window of each moment begins.
-    O(rows · entries of a group + entries of all answers); some millions of these are listed at a time.
+    slides: `Schedule.slides_with_longest_window`; since: int64[m], the start of the longest window of each moment.
+    O(rows · entries of a group + entries of all answers); a few millions of these are listed at a time.
     """
     sizes, outgrew, parts, answers = list[Int64](), list[Int64](), list[PaneEntries](), list[EntryAnswers]()
-    for sessions, first in _some_at_once(step.session_spans, rule.most):
-        size, beyond, entries, where, found = entries_of_answers(
+    for sessions, first in _parts_of(step.session_spans, rule.most):
+        size, beyond, entries, where, listing = entries_of_answers(
             sessions, tuple(old), (rows.times, rows.objects, read_only(rows.amounts), read_only(rows.others)),
             step.moments.at, since, slides, *rule,
         )  # fmt: skip
@@ -82,15 +82,15 @@ def walk_panes(
         outgrew.append(beyond)
         parts.append(PaneEntries(*entries))
         session, moment = where
-        answers.append(answers_of(AnswerEntries(session + first, moment, found[0], PaneEntries(*found[1:]))))
+        answers.append(answers_of(AnswerEntries(session + first, moment, listing[0], PaneEntries(*listing[1:]))))
     columns = [_joined(column) for column in zip(*(part.columns for part in answers), strict=True)]
     session = np.concatenate([part.session for part in answers])
     result = PassResult(np.concatenate(sizes), {}, np.concatenate(outgrew), session, columns)
     return result, PaneEntries(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def _some_at_once(sessions: SessionSpans, most: int) -> Iterator[tuple[SessionSpans, int]]:
-    """The sessions in parts that list so many entries, or one session's, and the number of the first of each."""
+def _parts_of(sessions: SessionSpans, most: int) -> Iterator[tuple[SessionSpans, int]]:
+    """The sessions in parts that list at most `_AT_ONCE` entries, or one session each, and the first number of each."""
     entries = np.minimum(sessions.size + sessions.stop - sessions.start, most)
     part = np.cumsum((sessions.end - sessions.begin) * entries) // _AT_ONCE
     cuts = np.flatnonzero(np.diff(part)) + 1

@@ -1,6 +1,6 @@
-"""What small groups have in their panes: rows added up, and of each answer the entries that it comes from, compiled.
+"""Compiled code that adds rows to the panes of small groups, and lists the entries of each answer.
 
-The entries of a group stand by object; those of one object by time, or by amount where pairs count.
+The entries of a group are sorted by object; those of an object by time, or by amount if pairs count.
 """
 
 from typing import Any
@@ -15,12 +15,12 @@ from skyband.kernels.nested import nested_njit
 
 @nested_njit
 def _end_of(objects: Any, amounts: Any, size: int, object_: Any, amount: Any, pairs: bool) -> int:
-    """Where the entries of an object end; of pairs, those up to this one."""
+    """The end of the entries of an object; for pairs, of those up to this one."""
     low, high = 0, size
     while low < high:
         middle = (low + high) // 2
-        here = objects[middle]
-        if here < object_ or (here == object_ and (not pairs or amounts[middle] <= amount)):
+        other = objects[middle]
+        if other < object_ or (other == object_ and (not pairs or amounts[middle] <= amount)):
             low = middle + 1
         else:
             high = middle
@@ -29,9 +29,9 @@ def _end_of(objects: Any, amounts: Any, size: int, object_: Any, amount: Any, pa
 
 @nested_njit
 def _add(entries: Any, size: int, row: Any, pane: Any, phase: Any, pairs: bool, apart: bool, together: Any) -> int:
-    """Take in a row (object, time, amount, other); returns how many entries there are. O(entries).
+    """Add a row (object, time, amount, other); returns the number of entries. O(entries).
 
-    A row adds to the entry of its object and pane, up to `together`; of a pair the latest time and other are kept.
+    A row adds to the entry of its object and pane, up to `together`; for a pair the latest time and other are kept.
     """
     objects, times, amounts, others = entries
     object_, time, amount, other = row
@@ -53,7 +53,7 @@ def _add(entries: Any, size: int, row: Any, pane: Any, phase: Any, pairs: bool, 
             amounts[last] += amount
             others[last] += other
             return size
-    # By insertion: entries stand by object, so that an answer adds up each object's in one walk.
+    # By insertion: entries are sorted by object, so that an answer adds up each object's in one walk.
     for entry in range(size - 1, end - 1, -1):
         objects[entry + 1], times[entry + 1] = objects[entry], times[entry]
         amounts[entry + 1], others[entry + 1] = amounts[entry], others[entry]
@@ -63,7 +63,7 @@ def _add(entries: Any, size: int, row: Any, pane: Any, phase: Any, pairs: bool, 
 
 @nested_njit
 def _forget(entries: Any, size: int, before: Any, pairs: bool) -> int:
-    """Keep the entries that are not before, and of pairs no other time that is; returns how many."""
+    """Keep the entries at or after `before`, and for pairs reset earlier other times; returns their number."""
     objects, times, amounts, others = entries
     count = 0
     for entry in range(size):
@@ -81,13 +81,13 @@ def entries_of_answers(  # noqa: C901 - a numeric kernel is one loop
     sessions: SessionSpans, old: Any, rows: Any, at: Any, since: Any, slides: Any,
     pane: int, phase: int, pairs: bool, apart: bool, together: Any, most: int,
 ) -> Any:  # fmt: skip
-    """Take rows in, session by session, and list what each moment's answer is made of.
+    """Add rows, session by session, and list the entries of each moment's answer.
 
-    old: objects, times, amounts and others of the entries held; rows: times, objects, amounts and others of the rows;
-    at, since: int64[m], the moments and where the longest window of each begins. Returns of each session the number of
-    entries and the first row not taken in, as it had more than `most` (-1: never); the columns of all entries; of each
-    answer its session and the moment's number; and of each entry in an answer the answer's number and its columns.
-    O(rows · entries of a group + entries listed).
+    old: objects, times, amounts and others of the entries; rows: times, objects, amounts and others of the rows; at,
+    since: int64[m], the moments and the start of the longest window of each. Returns, for each session, the number of
+    entries and the first row not added because there were more than `most` (-1: all were added); the columns of all
+    entries; for each answer its session and the moment's number; and for each entry in an answer, the answer's number
+    and the entry's columns. O(rows · entries of a group + entries listed).
     """
     old_objects, old_times, old_amounts, old_others = old
     times, objects, amounts, others = rows
@@ -95,10 +95,10 @@ def entries_of_answers(  # noqa: C901 - a numeric kernel is one loop
     sizes, outgrew = np.zeros(count, np.int64), np.full(count, -1, np.int64)
     room, answer_room, list_room = 0, 0, 64
     for session in range(count):
-        here = sessions.size[session] + sessions.stop[session] - sessions.start[session]
-        room += here
+        largest = sessions.size[session] + sessions.stop[session] - sessions.start[session]
+        room += largest
         answer_room += sessions.end[session] - sessions.begin[session]
-        list_room += here
+        list_room += largest
     new_objects, new_times = np.empty(room, np.int64), np.empty(room, np.int64)
     new_amounts, new_others = np.empty(room, old_amounts.dtype), np.empty(room, np.int64)
     owner, moment_of = np.empty(answer_room, np.int64), np.empty(answer_room, np.int64)
@@ -111,7 +111,7 @@ def entries_of_answers(  # noqa: C901 - a numeric kernel is one loop
     )  # fmt: skip
     entry_count, answers, list_size = 0, 0, 0
     for session in range(count):
-        # A group's entries are worked on in the same few arrays as those of the group before, which stay in the cache.
+        # All groups use the same few arrays for their entries, which stay in the cache.
         size, first = sessions.size[session], sessions.first[session]
         for entry in range(size):
             entries[0][entry], entries[1][entry] = old_objects[first + entry], old_times[first + entry]
@@ -123,7 +123,7 @@ def entries_of_answers(  # noqa: C901 - a numeric kernel is one loop
                 new = (objects[row], times[row], amounts[row], others[row])
                 size = _add(entries, size, new, pane, phase, pairs, apart, together)
                 row += 1
-                # Too many, though perhaps only because old ones were not looked at since the last moment.
+                # Too many, perhaps only because old entries have not been dropped since the last moment.
                 if size > most:
                     size = _forget(entries, size, oldest_needed(times[row - 1], slides), pairs)
                     if size > most:

@@ -1,4 +1,4 @@
-"""The small groups of heavy-hitters: of each group what a pane adds to an object, or its pairs and their times."""
+"""The small groups of heavy-hitters: the amounts of objects in panes, or (object, value) pairs and their times."""
 
 from collections.abc import Callable, Mapping
 from functools import reduce
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 _SECOND = 1_000_000
 _WHOLE = 2**48
-"""So many units are a weight that comes back as so many, whatever the unit."""
+"""Up to this many units, a weight converts back to the same number, for any unit."""
 
 
 class SmallTotals(SmallGroupTable):
     """Groups of at most `most` entries, of 24 bytes each.
 
-    An entry is an object, the time of its latest row in a pane, and what the pane's rows weigh; where distinct values
-    count, an object, one of its values and the latest time of the two together.
+    An entry is an object, the time of its latest row in a pane, and the weight of the pane's rows; for distinct values,
+    an object, one of its values and the latest time of both.
     """
 
     kept: ClassVar[Mapping[str, npt.DTypeLike]] = {"object": np.int64, "time": np.int64, "amount": np.int64}
@@ -58,10 +58,10 @@ class SmallTotals(SmallGroupTable):
         self._labels = pa.array([str(window) for window in query.windows], pa.string())
         lengths = (query.every, *query.windows)
         calendar = [length.clock for length in lengths if isinstance(length, CalendarLength)]
-        apart = [length.length for length in lengths if isinstance(length, Duration)]
-        if calendar:  # the clocks of zones differ by whole seconds
-            apart += [*calendar, query.offset.length, _SECOND]
-        self._pane = ALWAYS if ever(query.windows) else reduce(gcd, apart)
+        steps = [length.length for length in lengths if isinstance(length, Duration)]
+        if calendar:  # the offsets of zones are whole seconds
+            steps += [*calendar, query.offset.length, _SECOND]
+        self._pane = ALWAYS if ever(query.windows) else reduce(gcd, steps)
         self._phase = 0 if calendar else query.offset.length % query.every.length
         parameters = query.backend_parameters("total-ranker")
         self._k = most if parameters["k"] is None else min(parameters["k"], most)
@@ -79,7 +79,7 @@ class SmallTotals(SmallGroupTable):
     def run_pass(self, step: PassInput) -> PassResult:
         sessions = step.sessions
         room = len(step.entries["time"]) + len(step.times)
-        entries = tuple(np.empty(room, np.int64) for _ in self.kept)  # large ones are a few pages if numpy makes them
+        entries = tuple(np.empty(room, np.int64) for _ in self.kept)  # numpy allocates pages only when written
         old = tuple(read_only(cast(Array, column)) for column in step.entries.values())
         sizes, grown, answers = rank_totals(
             sessions.first, sessions.size, sessions.start, sessions.stop, sessions.ended, *step.spans,
@@ -115,15 +115,15 @@ class SmallTotals(SmallGroupTable):
         return PassResult(sizes, remaining, grown, session, columns)
 
     def ks_of(self, step: PassInput) -> Int64:
-        """int64[m]: how many objects the answers of each moment have."""
+        """int64[m]: the most objects in the answers of each moment."""
         return np.full(len(step.moments.at), self._k)
 
     def labels_of(self, step: PassInput, number: Int64, windows: Int64) -> list[pa.Array]:  # noqa: ARG002
-        """What answers at the moments of these numbers, over these windows, are called by."""
+        """The label columns of the answers at the moments of these numbers, over these windows."""
         return [self._labels.take(pa.array(windows))]
 
     def _amounts(self, rows: Mapping[str, Array]) -> Int64:
-        """What each row adds, or the bits of its value."""
+        """The units that each row adds, or the bits of its value."""
         if self._total == "distinct":
             values: Int64 = rows["value"].view(np.int64)
             return values
@@ -135,7 +135,7 @@ class SmallTotals(SmallGroupTable):
         columns: dict[str, Any] = {"meets": entries["meets"]} if "meets" in entries else {}
         if self._total == "distinct":
             columns["value"] = amounts.view(np.uint64)
-        elif self._numbered and self._total == "sum":  # a row each, as other numbers may all be taken
+        elif self._numbered and self._total == "sum":  # one row each, because no other numbers may be free
             columns["weight"] = weights_of(amounts, self._unit)
         else:
             largest = 1 if self._total == "rows" else _WHOLE
@@ -144,7 +144,7 @@ class SmallTotals(SmallGroupTable):
             units = np.full(int(rows.sum()), largest)
             units[first] = amounts - (rows - 1) * largest
             times, objects = np.repeat(times, rows), np.repeat(objects, rows)
-            if self._numbered:  # a pane's rows are all there, so that these are its numbers in some order
+            if self._numbered:  # all rows of a pane are present, so these are its numbers in some order
                 times = np.arange(last + 1 - len(times), last + 1)
             places = pa.array(np.repeat(np.arange(len(rows)), rows))
             behind = {name: column.take(places) for name, column in behind.items()}
@@ -166,10 +166,10 @@ class SmallTotals(SmallGroupTable):
 
 
 class SmallTotalsWithRules(SmallGroupsWithRules, SmallTotals):
-    """Small groups that answer what rules ask within `longest` and `most`. Windows begin where panes do."""
+    """Small groups that answer rules within `longest` and `most`. Windows begin where panes do."""
 
     def ks_of(self, step: PassInput) -> Int64:
-        """A rule without a k has all that are large enough."""
+        """A rule without a k has all objects that are large enough."""
         return np.where(step.k > 0, np.minimum(step.k, self._k), self._k)
 
     def labels_of(self, step: PassInput, number: Int64, windows: Int64) -> list[pa.Array]:  # noqa: ARG002

@@ -1,6 +1,6 @@
-"""The walk of small groups of totals through their stretches, in compiled code.
+"""Compiled code that walks the entries of small groups of totals.
 
-The entries of a group stand by object; those of one object by time, or by value where distinct values count.
+The entries of a group are sorted by object; those of an object by time, or by value for distinct values.
 """
 
 from typing import Any
@@ -24,20 +24,20 @@ from skyband_totals.share_kernels import least_total
 
 _MOST_ROOM = 1 << 20
 _BLOCK = 64
-"""Entries that are copied at once, if all of them are."""
+"""Entries that are copied at once if all of them are kept."""
 _LARGE = 256
-"""So many entries are many: new ones wait until there are some, or an answer is due."""
+"""With this many entries, new ones wait until there are several, or an answer is due."""
 _MOST_WAITING = 64
 
 
 @nested_njit
 def _end_of(object_: Any, amount: Any, size: int, new_object: Any, value: Any, distinct: bool) -> int:
-    """Where the entries of an object end; where distinct values count, those of its values up to this one."""
+    """The end of the entries of an object; for distinct values, of its values up to this one."""
     low, high = 0, size
     while low < high:
         middle = (low + high) // 2
-        here = object_[middle]
-        if here < new_object or (here == new_object and (not distinct or amount[middle] <= value)):
+        other = object_[middle]
+        if other < new_object or (other == new_object and (not distinct or amount[middle] <= value)):
             low = middle + 1
         else:
             high = middle
@@ -46,9 +46,9 @@ def _end_of(object_: Any, amount: Any, size: int, new_object: Any, value: Any, d
 
 @nested_njit
 def _place_of(object_: Any, time: Any, amount: Any, size: int, row: Any, pane: Any, phase: Any, distinct: bool) -> int:
-    """Let an entry take a row in (object, time, amount), and return -1; where none does, where its own comes to stand.
+    """Add a row (object, time, amount) to an entry, and return -1; if there is none, return the place of its own.
 
-    A row adds to the entry of its object and pane, up to 2^51 units; of an object and value the latest time is kept.
+    A row adds to the entry of its object and pane, up to 2^51 units; for an object and value the latest time is kept.
     """
     new_object, new_time, new = row
     end = _end_of(object_, amount, size, new_object, new, distinct)
@@ -67,7 +67,7 @@ def _place_of(object_: Any, time: Any, amount: Any, size: int, row: Any, pane: A
 
 @nested_njit
 def _insert(object_: Any, time: Any, amount: Any, size: int, place: int, row: Any) -> None:
-    """Let a row have an entry of its own. O(entries after it)."""
+    """Insert an entry for a row. O(entries after it)."""
     move_up(object_, place, size)
     move_up(time, place, size)
     move_up(amount, place, size)
@@ -79,9 +79,9 @@ def _add(
     object_: Any, time: Any, amount: Any, size: int, waiting: Any, waits: int, row: Any,
     pane: Any, phase: Any, distinct: bool,
 ) -> Any:  # fmt: skip
-    """Take in a row; returns how many entries there are, and how many of these wait.
+    """Add a row; returns the number of entries, and how many of these wait.
 
-    O(log entries) where one takes it in or it waits, else O(entries).
+    O(log entries) if it adds to an entry or waits, else O(entries).
     """
     if not distinct and row[2] == 0:
         return size, waits
@@ -91,7 +91,7 @@ def _add(
             _insert(object_, time, amount, size, place, row)
             size += 1
         return size, waits
-    # Among many entries new ones are put some at a time: those of one object that wait are after all others of it.
+    # With many entries, new ones are inserted several at a time: those that wait follow all others of their object.
     place = _place_of(*waiting, waits, row, pane, phase, distinct)
     if place < 0:
         return size, waits
@@ -105,7 +105,7 @@ def _add(
 
 @nested_njit
 def _put_waiting(object_: Any, time: Any, amount: Any, size: int, waiting: Any, waits: int, distinct: bool) -> None:
-    """Put the entries that wait among the others: `size` are all. O(entries)."""
+    """Merge the entries that wait into the others; `size` counts all. O(entries)."""
     to_object, to_time, to_amount = waiting
     entry, place = size - waits - 1, size - 1
     if waits == 1:
@@ -125,7 +125,7 @@ def _put_waiting(object_: Any, time: Any, amount: Any, size: int, waiting: Any, 
 
 @nested_njit
 def _forget(object_: Any, time: Any, amount: Any, size: int, before: Any) -> int:
-    """Keep the entries that are not before; returns how many."""
+    """Keep the entries at or after `before`; returns their number."""
     count = 0
     for entry in range(size):
         if time[entry] >= before:
@@ -136,7 +136,7 @@ def _forget(object_: Any, time: Any, amount: Any, size: int, before: Any) -> int
 
 @nested_njit
 def _write(object_: Any, time: Any, amount: Any, size: int, before: Any, entries: Any, end: int) -> int:
-    """Copy the entries that are not before to the places from `end` on; returns where they end then."""
+    """Copy the entries at or after `before` to the places from `end` on; returns the new end."""
     to_object, to_time, to_amount = entries
     for start in range(0, size, _BLOCK):
         stop = min(start + _BLOCK, size)
@@ -155,7 +155,7 @@ def _write(object_: Any, time: Any, amount: Any, size: int, before: Any, entries
 
 @nested_njit
 def _worths(time: Any, amount: Any, size: int, since: Any, distinct: bool, worth: Any) -> Any:
-    """Write what each entry adds to its object since a moment; returns the grand total. O(size), some at a time."""
+    """Write what each entry adds to its object since a moment; returns the grand total. O(size), vectorised."""
     grand = np.int64(0)
     if distinct:
         for entry in range(np.uint64(size)):
@@ -170,27 +170,26 @@ def _worths(time: Any, amount: Any, size: int, since: Any, distinct: bool, worth
 
 @nested_njit
 def _rank(object_: Any, worth: Any, size: int, k: int, lowest: Any, best_total: Any, best_object: Any) -> Any:
-    """Write the objects with the largest totals that are at least the lowest, in order; returns how many, of how many.
-
-    O(entries + objects that were among the k largest so far · log k).
+    """Write the objects with the largest totals that are at least `lowest`, in order; returns their number, and that of
+    all objects. O(entries + objects that were among the k largest so far · log k).
     """
-    count, some, total, owner, bar = 0, 0, np.int64(0), object_[0], max(lowest - 1, np.int64(0))
+    count, object_count, total, owner, bar = 0, 0, np.int64(0), object_[0], max(lowest - 1, np.int64(0))
     for entry in range(np.uint64(size)):
-        here = object_[entry]
-        if here != owner:
-            some += int(total > 0)
-            # Objects come in ascending order: where an answer is full, one with the same total as its last is not in.
+        current = object_[entry]
+        if current != owner:
+            object_count += int(total > 0)
+            # Objects ascend: if an answer is full, an object with the same total as its last is not in it.
             if total > bar:
                 count = offer(best_total, best_object, count, k, total, owner)
                 if count == k:
                     bar = max(bar, best_total[0])
-            owner, total = here, np.int64(0)
+            owner, total = current, np.int64(0)
         total += worth[entry]
-    some += int(total > 0)
+    object_count += int(total > 0)
     if total > bar:
         count = offer(best_total, best_object, count, k, total, owner)
     in_order(best_total, best_object, count)
-    return count, some
+    return count, object_count
 
 
 @njit(cache=True)
@@ -200,17 +199,17 @@ def rank_totals(  # noqa: C901 - a numeric kernel is one loop
     pane: int, phase: int, ks: Int64, least: Any, distinct: bool, oldest: Any, most: int, rest: bool,
     has_gaps: bool,
 ) -> Any:  # fmt: skip
-    """Take rows in and answer moments over every window, stretch by stretch.
+    """Add rows and answer moments over every window, session by session.
 
-    old: the columns of the entries held; entries: those to write all entries to that go on, with room for held and
-    rows; since: int64[m, w], where each window of a moment begins; ks: int64[m], how many objects its answers have at
-    most. Returns of each stretch the number of entries and the first row not taken in, as it had more than `most` (-1:
-    never); and of each row of the answers the stretch, the moment's number, the window's, the rank from 1, object,
-    total and grand total; with `rest` after each answer one of rank 0, the number and the total of the other objects.
-    has_gaps: a moment at which all windows are empty has none of these.
-    O(rows · log entries of a group), O(its entries) for some rows that bring new ones, and for each answer as `_rank`.
+    old: the columns of the entries; entries: the columns to write all remaining entries to, with room for the old ones
+    and the rows; since: int64[m, w], the start of each window of a moment; ks: int64[m], the most objects in an answer.
+    Returns, for each session, the number of entries and the first row not added because there were more than `most`
+    (-1: all were added). For each row of the answers it returns the session, the numbers of the moment and the window,
+    the rank from 1, object, total and grand total. With `rest`, a row of rank 0 follows each answer, with the number
+    and the total of the other objects; with `has_gaps`, not at a moment at which all windows are empty.
+    O(rows · log entries of a group), O(its entries) for some rows with new ones, and for each answer as `_rank`.
     """
-    held_object, held_time, held_amount = old
+    old_object, old_time, old_amount = old
     stretches = len(firsts)
     new_size, grown = np.zeros(stretches, np.int64), np.full(stretches, -1, np.int64)
     room = 64
@@ -218,19 +217,19 @@ def rank_totals(  # noqa: C901 - a numeric kernel is one loop
         room += ends[number] - begins[number]
     room = min(room, _MOST_ROOM)
     owner, moments, window_of = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
-    ranks, found_object = np.empty(room, np.int64), np.empty(room, np.int64)
-    found_total, found_grand = np.empty(room, np.int64), np.empty(room, np.int64)
+    ranks, answer_object = np.empty(room, np.int64), np.empty(room, np.int64)
+    answer_total, answer_grand = np.empty(room, np.int64), np.empty(room, np.int64)
     object_, time, amount = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64), np.empty(most + 1, np.int64)
     best_total, best_object = np.empty(most + 1, np.int64), np.empty(most + 1, np.int64)
     worth, lowest = np.empty(most + 1, np.int64), np.int64(least[2])
     waiting = np.empty(_MOST_WAITING, np.int64), np.empty(_MOST_WAITING, np.int64), np.empty(_MOST_WAITING, np.int64)
-    given, end, waits = 0, 0, 0
+    answer_count, end, waits = 0, 0, 0
     for number in range(stretches):
-        # A group's entries are worked on in the same few arrays as those of the group before, which stay in the cache.
+        # All groups use the same few arrays for their entries, which stay in the cache.
         size = sizes[number]
-        latest = copy_times(held_time, firsts[number], size, time)
-        copy_values(held_object, firsts[number], size, object_, 0)
-        copy_values(held_amount, firsts[number], size, amount, 0)
+        latest = copy_times(old_time, firsts[number], size, time)
+        copy_values(old_object, firsts[number], size, object_, 0)
+        copy_values(old_amount, firsts[number], size, amount, 0)
         row, stop, moment = starts[number], stops[number], begins[number]
         while True:
             more = moment < ends[number]
@@ -242,7 +241,7 @@ def rank_totals(  # noqa: C901 - a numeric kernel is one loop
                 if waits == _MOST_WAITING or (waits > 0 and size > most):
                     _put_waiting(object_, time, amount, size, waiting, waits, distinct)
                     waits = 0
-                # Too many, though perhaps only because old ones were not looked at since the last moment.
+                # Too many, perhaps only because old entries have not been dropped since the last moment.
                 if size > most:
                     size = _forget(object_, time, amount, size, oldest_needed(times[row - 1], beats))
                     if size > most:
@@ -259,25 +258,26 @@ def rank_totals(  # noqa: C901 - a numeric kernel is one loop
                 if latest < start and (silent or not rest):
                     continue
                 grand = _worths(time, amount, size, start, distinct, worth)
-                count, some = 0, 0
+                count, object_count = 0, 0
                 if size > 0:
-                    count, some = _rank(object_, worth, size, ks[moment], lowest, best_total, best_object)
+                    count, object_count = _rank(object_, worth, size, ks[moment], lowest, best_total, best_object)
                 count = count_large(best_total, count, least, grand)
-                if given + count >= room:
+                if answer_count + count >= room:
                     room = 2 * room + count
                     owner, moments, window_of = longer(owner, room), longer(moments, room), longer(window_of, room)
-                    ranks, found_object = longer(ranks, room), longer(found_object, room)
-                    found_total, found_grand = longer(found_total, room), longer(found_grand, room)
+                    ranks, answer_object = longer(ranks, room), longer(answer_object, room)
+                    answer_total, answer_grand = longer(answer_total, room), longer(answer_grand, room)
                 others = grand
                 for rank in range(count + int(rest)):
-                    owner[given], moments[given], window_of[given] = number, moment, window
-                    ranks[given], found_object[given], found_total[given] = 0, some - count, others
+                    place = answer_count
+                    owner[place], moments[place], window_of[place] = number, moment, window
+                    ranks[place], answer_object[place], answer_total[place] = 0, object_count - count, others
                     if rank < count:
-                        ranks[given], found_object[given] = rank + 1, best_object[rank]
-                        found_total[given] = best_total[rank]
+                        ranks[place], answer_object[place] = rank + 1, best_object[rank]
+                        answer_total[place] = best_total[rank]
                         others -= best_total[rank]
-                    found_grand[given] = grand
-                    given += 1
+                    answer_grand[place] = grand
+                    answer_count += 1
             moment += 1
         before = end
         if grown[number] >= 0:
@@ -285,13 +285,14 @@ def rank_totals(  # noqa: C901 - a numeric kernel is one loop
         elif not ended[number]:
             end = _write(object_, time, amount, size, oldest[number], entries, end)
         new_size[number] = end - before
-    which = owner[:given], moments[:given], window_of[:given], ranks[:given]
-    return new_size, grown, (*which, found_object[:given], found_total[:given], found_grand[:given])
+    which = owner[:answer_count], moments[:answer_count], window_of[:answer_count], ranks[:answer_count]
+    totals = answer_object[:answer_count], answer_total[:answer_count], answer_grand[:answer_count]
+    return new_size, grown, (*which, *totals)
 
 
 @njit(cache=True)
 def least_totals(least: Any, grands: Int64) -> Any:
-    """int64[n]: the least total that is large enough (`shares.Least`) beside each of these grand totals."""
+    """int64[n]: the least total that is large enough (`shares.Least`) for each of these grand totals."""
     totals = np.empty(len(grands), np.int64)
     for number in range(len(grands)):
         totals[number] = least_total(least, grands[number])

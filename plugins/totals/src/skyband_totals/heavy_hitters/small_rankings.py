@@ -1,7 +1,7 @@
-"""The small groups of heavy-hitters whose objects rank by more than one total: a part, two windows, or half-lives.
+"""The small groups of heavy-hitters with `part`, `against` or `half_life`.
 
-A walk lists what the panes have of objects; the totals are added up, divided, subtracted or weighed in columns, by the
-functions that the answers of a ranker go through as well.
+A walk lists the entries of panes. Totals are added up, divided, subtracted or weighed in columns, by the functions that
+also process the answers of a ranker.
 """
 
 from collections.abc import Callable, Mapping
@@ -38,22 +38,21 @@ from skyband_totals.top import Tops
 if TYPE_CHECKING:
     from skyband_totals.heavy_hitters.query import HeavyHitters
 
-_ANY = least_of(None)
-"""One unit."""
+_ONE_UNIT = least_of(None)
 
 
 class Ranking(NamedTuple):
-    """Objects of answers in their order, and the columns of numbers after the object."""
+    """The objects of answers, in order, and the columns of numbers after the object."""
 
     tops: Tops
     columns: list[Array | pa.Array]
 
 
 class SmallRankings(SmallTotals):
-    """Groups of at most `most` entries, of 24 bytes each, or 32 where some rows meet a condition.
+    """Groups of at most `most` entries, of 24 bytes each, or 32 with a condition.
 
-    An entry is as in `SmallTotals`. With `part` it has what the rows weigh that meet the condition besides, or where
-    distinct values count the latest time of the object and its value in such a row.
+    An entry is as in `SmallTotals`. With `part` it also has the weight of the rows that meet the condition, or for
+    distinct values the latest time of the object and its value in such a row.
     """
 
     def __init__(
@@ -63,7 +62,7 @@ class SmallRankings(SmallTotals):
         super().__init__(most, query, answers, processor)
         self._part = query.part is not None
         pairs = self._total == "distinct"
-        # Rows that are known by their numbers have one weight each, so that what meets the condition stays apart.
+        # Rows with numbers as times have one weight each, so rows that meet the condition have separate entries.
         self._rule = PaneRule(self._pane, self._phase, pairs, self._part and query.rows, MOST_TOGETHER, most)
         self._of_query = query
 
@@ -91,7 +90,7 @@ class SmallRankings(SmallTotals):
         return PaneEntries(cast(Int64, step.rows["object"]), step.times, amounts, others)
 
     def _ranked(self, step: PassInput, since: Int64, entries_of: AnswerEntries) -> EntryAnswers:
-        """The answers that entries make, by session, moment, window and rank."""
+        """The answers from entries, by session, moment, window and rank."""
         ranking = self._ranking(step, since[entries_of.moment], entries_of)
         tops, windows = ranking.tops, len(self._labels)
         number = answer_of(tops)
@@ -113,7 +112,7 @@ class SmallRankings(SmallTotals):
         return EntryAnswers(session, columns)
 
     def _ranking(self, step: PassInput, since: Int64, entries_of: AnswerEntries) -> Ranking:  # noqa: ARG002
-        """What of all objects is in the answers; since: int64[a, w], where the windows of each answer begin."""
+        """The objects in the answers; since: int64[a, w], the start of each window of each answer."""
         query, times = self._of_query, entries_of.entries.times
         units = np.ones(len(times), np.int64) if self._rule.pairs else entries_of.entries.amounts
         if query.against is not None:
@@ -121,14 +120,14 @@ class SmallRankings(SmallTotals):
             return Ranking(movers.tops, mover_columns(movers))
         whole = self._totals(since, entries_of, times, units, self._least)
         others = entries_of.entries.others
-        some = self._totals(
-            since, entries_of, others if self._rule.pairs else times, units if self._rule.pairs else others
-        )
-        parts = parts_of(whole, some, query.k, self._unit)
+        matching = (others, units) if self._rule.pairs else (times, others)
+        parts = parts_of(whole, self._totals(since, entries_of, *matching), query.k, self._unit)
         return Ranking(parts.whole, part_columns(parts))
 
-    def _totals(self, since: Int64, entries_of: AnswerEntries, times: Int64, units: Int64, least: Least = _ANY) -> Tops:
-        """The totals of all objects that have enough, window by window."""
+    def _totals(
+        self, since: Int64, entries_of: AnswerEntries, times: Int64, units: Int64, least: Least = _ONE_UNIT
+    ) -> Tops:
+        """The totals of all objects that are large enough, window by window."""
         count, spans = since.shape
         numbers, objects, totals = [], [], []
         for span in range(spans):
@@ -159,13 +158,13 @@ class SmallRankings(SmallTotals):
         if self._part:
             matching = state.column("matching", np.int64, len(owners))
             most = state.column("time" if self._rule.pairs else "amount", np.int64, len(owners))
-            state.require(bool((matching <= most).all()), "matching", "must be at most what there is")
+            state.require(bool((matching <= most).all()), "matching", "must be at most the whole")
             lowest = TIME_MIN if self._rule.pairs else 0
             state.require(bool((matching >= lowest).all()), "matching", f"must be at least {lowest}")
 
 
 class SmallDecayedTotals(SmallRankings):
-    """Groups of at most `most` entries: an object and what a pane's rows weigh of it at the end of the pane."""
+    """Groups of at most `most` entries: an object and the weight of its rows in a pane at the end of the pane."""
 
     def __init__(
         self, most: int, query: "HeavyHitters", answers: pa.Schema, processor: Callable[[int, Rows], GroupProcessor]
@@ -183,7 +182,7 @@ class SmallDecayedTotals(SmallRankings):
         return PaneEntries(cast(Int64, step.rows["object"]), times, amounts, np.zeros(len(times), np.int64))
 
     def _ends(self, times: Int64) -> Int64:
-        """Of each time the end of its pane."""
+        """The end of the pane of each time."""
         ends: Int64 = ((times - self._phase) // self._pane + 1) * self._pane + self._phase
         return ends
 
@@ -199,7 +198,7 @@ class SmallDecayedTotals(SmallRankings):
             new = np.append(True, (answer[1:] != answer[:-1]) | (of[1:] != of[:-1]))[: len(inside)]
             numbers.append(answer[new] * spans + span)
             objects.append(of[new])
-            # One after the other, as in a processor: sums by twos end in other digits.
+            # One after the other, as in a processor: pairwise sums would round differently.
             totals.append(np.bincount(np.cumsum(new) - 1, weighed[inside], int(new.sum())))
         number, object_, total = (np.concatenate(column) for column in (numbers, objects, totals))
         tops = ranked_totals(number, object_, total, len(since) * spans, *self._limits)
@@ -221,7 +220,7 @@ class SmallDecayedTotals(SmallRankings):
 
 
 def _halves(entries: Mapping[str, Array], pairs: bool) -> dict[str, Array]:
-    """Entries of what meets the condition and of what does not, in order of time."""
+    """Separate entries of what meets the condition and what does not, in order of time."""
     matching, rows = entries["matching"], np.arange(len(entries["time"]))
     if pairs:
         also = (matching > TIME_MIN) & (matching < entries["time"])
@@ -234,8 +233,8 @@ def _halves(entries: Mapping[str, Array], pairs: bool) -> dict[str, Array]:
     else:
         amounts = np.stack([entries["amount"] - matching, matching], axis=1).reshape(-1)
         place, meets = np.repeat(rows, 2), np.tile(np.array([0, 1], np.int8), len(rows))
-        some = amounts > 0
-        place, meets, amounts = place[some], meets[some], amounts[some]
+        positive = amounts > 0
+        place, meets, amounts = place[positive], meets[positive], amounts[positive]
         times = entries["time"][place]
     columns = {
         name: column.take(pa.array(place)) if isinstance(column, pa.Array) else column[place]

@@ -1,15 +1,15 @@
-"""The columns of answers besides the result's: what a shard tells the others, and states."""
+"""Additional columns of answers: the grand totals of shards, numbers of objects, and states."""
 
 import pyarrow as pa
 from skyband.columns import record_batch_bytes
 from skyband.queries import emitted_states
 
 GRANDS = ("grand", "grand_low", "grand_high")
-"""Columns of a shard's answers besides the result's."""
+"""Further columns of a shard's answers."""
 OBJECTS = "objects"
-"""The column of how many objects a row is about, where all others have one together."""
+"""The column of the number of objects of a row, with `rest`."""
 OBJECT_TYPE = b"skyband.object"
-"""Beside the column of states stands the type of the objects in them, in a frame without rows."""
+"""The metadata key of a column of states for the type of their objects, an empty frame."""
 
 
 def state_field(objects: pa.DataType) -> pa.Field:

@@ -1,9 +1,10 @@
-"""A sample of pairs or rows from which the totals since any moment can be estimated: the k-skyband of (time, score).
+"""A sample of pairs or rows that estimates the totals since any moment: the k-skyband of (time, score).
 
-A score is a random number: the hash of an (object, value) pair, a number drawn for a row, or one drawn and divided by
-the row's weight. Kept is what has fewer than k smaller scores at least as young; so of all that came since a moment,
-the k smallest scores are there, and given the k-th, those below it are a uniform sample without replacement (of
-weights: a priority sample). Of equal pairs only the youngest counts.
+A score is a random number: the hash of an (object, value) pair, or a number drawn for a row, possibly divided by its
+weight. An entry is kept if fewer than k smaller scores are at least as young. So the k smallest scores since any moment
+are kept, and given the k-th, those below it are a uniform sample without replacement (for weights: a priority sample).
+Only the youngest of equal pairs counts.
+
 
 Sources: Zhang et al. 2010, section 4; bottom-k and priority sampling: Cohen and Kaplan 2007, Duffield, Lund and
 Thorup 2007.
@@ -34,7 +35,7 @@ def pair_scores(objects: Any, values: Any, salt: Any) -> Any:
 
 @njit(cache=True)
 def row_scores(times: Any, objects: Any, units: Any, seen: int, salt: Any) -> Any:
-    """uint64[n]: a random number for each row, of its object, time and number in the stream, over its units, if any."""
+    """uint64[n]: a random number for each row from its object, time and place in the stream, over any units."""
     scores = np.empty(len(objects), np.uint64)
     for row in range(len(objects)):
         word = mixed(np.uint64(objects[row]) ^ salt)
@@ -46,11 +47,11 @@ def row_scores(times: Any, objects: Any, units: Any, seen: int, salt: Any) -> An
 
 @njit(cache=True)
 def sweep(new: Any, kept: Any, k: int, since: int, pairs: bool) -> Any:
-    """The k-skyband of new rows (ascending) and an earlier one (descending), without what is older than `since`.
+    """The k-skyband of new rows (ascending) and an earlier one (descending), without rows older than `since`.
 
     new, kept: (times int64, scores uint64, objects int64, units int64) each; `pairs`: equal scores are one pair.
-    Returns them by descending time, with limits: the k-th smallest score at least as young as each, 2^64 − 1 where
-    there are fewer. O(n) expected. As `skyband_distinct.k_skb.sweep_kernel`, with what a score belongs to.
+    Returns them by descending time, with limits: the k-th smallest score at least as young as each, or 2^64 − 1 if
+    there are fewer. O(n) expected. Like `skyband_distinct.k_skb.sweep_kernel`, with objects and units for each score.
     """
     times, scores, objects, units = new
     kept_times, kept_scores, kept_objects, kept_units = kept
@@ -73,7 +74,7 @@ def sweep(new: Any, kept: Any, k: int, since: int, pairs: bool) -> Any:
             break
         if value >= limit and size >= k:
             continue
-        if time != run_time:  # equal times see each other
+        if time != run_time:  # pairs with equal times see each other
             count = _close_run(out_scores, out_objects, out_units, limits, run, count, limit)
             run_time, run = time, count
         bucket = np.int64(value >> np.uint64(shift))
@@ -103,7 +104,7 @@ def sweep(new: Any, kept: Any, k: int, since: int, pairs: bool) -> Any:
 
 @nested_njit
 def _close_run(scores: Any, objects: Any, units: Any, limits: Any, run: int, count: int, limit: Any) -> int:
-    """Drop from the entries of one time those that others of that time dominate; returns how many remain."""
+    """Drop the entries of one time that others of that time dominate; returns how many remain in all."""
     end = run
     for entry in range(run, count):
         if scores[entry] <= limit:
@@ -115,7 +116,7 @@ def _close_run(scores: Any, objects: Any, units: Any, limits: Any, run: int, cou
 
 @njit(cache=True)
 def tally(objects: Any, scores: Any, units: Any, count: int, limit: Any, heavy: float) -> Any:
-    """Of `count` entries, those with a score below the limit: objects, how many are light, the units of the others."""
+    """The objects of `count` entries with a score below the limit, their light entries, and the units of the others."""
     slots = 16
     while slots < 2 * count:
         slots *= 2

@@ -1,4 +1,4 @@
-"""total-ranker/misra-gries: totals since any moment within certain bounds, from Misra-Gries summaries by age."""
+"""total-ranker/misra-gries: totals since any moment with certain bounds, from Misra-Gries summaries by age."""
 
 import math
 from collections.abc import Mapping
@@ -16,51 +16,50 @@ from skyband_totals.misra_gries import since_any_moment_kernels as kernel
 from skyband_totals.misra_gries import tally_kernels as tallies
 from skyband_totals.role import Amounts, TotalRanker
 from skyband_totals.shares import least_units
-from skyband_totals.top import NOTHING, UNKNOWN, Top
+from skyband_totals.top import EMPTY_TOP, UNKNOWN, Top
 
 _ANY = 2**62
-_NOTHING = read_only(np.empty(0, np.int64))
+_NO_UNITS = read_only(np.empty(0, np.int64))
 
 
 @define(eq=False)
 class MisraGries(TotalRanker):
-    """Totals since any moment between a low and a high that are certain: Misra-Gries summaries, coarser with age.
+    """Totals since any moment with certain bounds, from Misra-Gries summaries that become coarser with age.
 
     The true total is always between `low` and `high`, and high − low is at most `epsilon` times the grand total since
-    the moment, whatever the moment. The youngest rows are kept as they are; older ones are in summaries of some objects
-    each, whose error is at most epsilon / 2 of all that is younger. For total="rows" and "sum". Below an epsilon of
-    0.005, `total-ranker/exact` takes less.
+    the moment, for any moment. The youngest rows are kept unchanged. Older rows are in summaries of a few objects, with
+    an error of at most epsilon / 2 of all younger rows. For total="rows" and "sum". With an epsilon below 0.005,
+    `total-ranker/exact` needs less memory.
 
-    With `share` or `at_least`, every object that may have so much is in the answer, so that none is missing; those
-    whose `low` has it are sure to have it. Where so much is less than `epsilon` of the grand total, an object may be
-    missing that has no more than `epsilon`. `k` limits their number. Of `windows` only the longest matters.
+    With `share` or `at_least`, the answer includes every object that might reach it, so that none is missing; those
+    whose `low` reaches it surely do. If the limit is below `epsilon` of the grand total, objects with at most `epsilon`
+    might be missing. `k` limits their number. Of `windows` only the longest matters.
 
     Parameters
     ----------
     by : str, default "time"
-        whether windows are times or row counts (one of time, rows)
+        the unit of the windows: times or row counts (one of time, rows)
     windows : list of int
         lengths of the windows, in the unit of the times or in rows (1 to 60 lengths, each at least 1)
     every : int
-        answers are asked for at multiples of this (at least 1 and at most 2305843009213693952)
+        the step between answers; they are at its multiples (at least 1 and at most 2305843009213693952)
     k : int, default None
-        objects in an answer, at most (at least 1)
+        the most objects in an answer (at least 1)
     share : float, default None
-        the part of the grand total from which on objects are in (above 0 and at most 1)
+        the least part of the grand total that an object of an answer has (above 0 and at most 1)
     at_least : float, default None
-        the total from which on objects are in (above 0)
+        the least total of an object of an answer (above 0)
     total : str, default "rows"
-        what is counted or added up of an object (one of rows, sum, distinct)
+        the total of an object: its rows, the sum of its weights, or its distinct values (one of rows, sum, distinct)
     unit : float, default 1.0
         weights are whole multiples of this (above 0)
     epsilon : float, default 0.01
-        high − low of a total, as part of the grand total (at least 0.0001 and below 1)
+        high − low of a total, as a part of the grand total (at least 0.0001 and below 1)
 
     Complexity
     ----------
-    A row costs O(log n) amortised, an answer O(what is kept of the window). Memory is 24 bytes for each of 1024 /
-    epsilon rows, and 16 bytes for each of O(1 / epsilon² log n) entries; on streams in which most objects are rare, far
-    fewer.
+    A row costs O(log n) amortised, an answer O(entries and rows of the window). Memory is 24 bytes for each of 1024 /
+    epsilon rows, and 16 bytes for each of O(1 / epsilon² log n) entries; far fewer if most objects are rare.
 
     References
     ----------
@@ -82,11 +81,11 @@ class MisraGries(TotalRanker):
     order_matters: ClassVar[bool] = True
     totals: ClassVar[tuple[str, ...]] = ("rows", "sum")
 
-    epsilon: float = number(0.01, at_least=1e-4, below=1, help="high − low of a total, as part of the grand total")
+    epsilon: float = number(0.01, at_least=1e-4, below=1, help="high − low of a total, as a part of the grand total")
 
     _history: kernel.History = field(init=False)
     _others: list[kernel.History] = field(factory=list, init=False)
-    """Histories of streams merged into this one; rows go to its own."""
+    """The histories of streams merged into this one; new rows go to its own."""
 
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
@@ -94,12 +93,12 @@ class MisraGries(TotalRanker):
 
     @property
     def exact_up_to(self) -> int:
-        """The youngest rows, so many of them, are kept as they are."""
+        """The number of youngest rows that are kept unchanged."""
         return self._raw
 
     @property
     def limit(self) -> int:
-        """Objects in an answer, at most: `k`, or any number without it, so that none is missed."""
+        """The most objects in an answer: `k`, or any number without it, so that none is missed."""
         return _ANY if self.k is None else self.k
 
     @property
@@ -119,7 +118,7 @@ class MisraGries(TotalRanker):
             weighed = amounts > 0
             times, objects, amounts = times[weighed], objects[weighed], amounts[weighed]
         if len(times):
-            units = _NOTHING if amounts is None else read_only(amounts)
+            units = _NO_UNITS if amounts is None else read_only(amounts)
             self._history = kernel.take(self._history, read_only(times), read_only(objects), units, self._part)
 
     def _advance(self, now: int) -> None:
@@ -145,15 +144,15 @@ class MisraGries(TotalRanker):
             tallies.tally(history, begin, table, sums)
         sure, unsure, errors, least = sums.tolist()
         if not sure + unsure:
-            return NOTHING
+            return EMPTY_TOP
         unit = self.unit if self.total == "sum" else 1.0
         low, high = sure + least, sure + unsure - least
-        found = tallies.select(table, sums, self.limit, least_units(self.least, low))
-        objects, likely, lows, highs, rest = found
+        best = tallies.select(table, sums, self.limit, least_units(self.least, low))
+        objects, likely, lows, highs, rest = best
         columns = (worth(column, unit) for column in (likely / 2, lows, highs))
         numbers = (float(worth(number, unit)) for number in ((low + high) / 2, low, high, rest))
-        some = UNKNOWN if unsure + errors else int(np.count_nonzero(table[:, tallies.TAKEN]))
-        return Top(objects, *columns, *numbers, objects_in_all=some)
+        count = UNKNOWN if unsure + errors else int(np.count_nonzero(table[:, tallies.USED]))
+        return Top(objects, *columns, *numbers, objects_in_all=count)
 
     def _merge(self, other: Self, now: int) -> None:
         others = deepcopy(other._histories)
@@ -196,69 +195,69 @@ class MisraGries(TotalRanker):
             sizes |= dict.fromkeys(("times", "objects", "units"), rows)
             if min(sizes.values()) < 0:
                 raise SnapshotError("of total-ranker/misra-gries holds counts below 0")
-            held = {name: columns[name][places[name] : places[name] + size] for name, size in sizes.items()}
+            parts = {name: columns[name][places[name] : places[name] + size] for name, size in sizes.items()}
             places = {name: places[name] + size for name, size in sizes.items()}
-            histories.append(self._loaded(held))
+            histories.append(self._loaded(parts))
         if not histories or any(len(columns[name]) != places[name] for name in _NAMES):
-            raise SnapshotError("of total-ranker/misra-gries holds columns of lengths that its counts do not tell")
+            raise SnapshotError("of total-ranker/misra-gries holds columns whose lengths contradict its counts")
         self._history, self._others = histories[0], histories[1:]
 
-    def _loaded(self, held: Mapping[str, Array]) -> kernel.History:
-        """A history from its columns. Raises SnapshotError where they cannot be."""
+    def _loaded(self, columns: Mapping[str, Array]) -> kernel.History:
+        """A history from its columns. Raises SnapshotError if they are invalid."""
         history = kernel.new(self._m, self._raw, self.longest)
-        phase, nodes, entries, rows = held["counts"].tolist()
-        times = np.concatenate([np.stack([held["first"], held["last"]], axis=1).reshape(-1), held["times"]])
+        phase, nodes, entries, rows = columns["counts"].tolist()
+        times = np.concatenate([np.stack([columns["first"], columns["last"]], axis=1).reshape(-1), columns["times"]])
         last = -(2**63) if self._last is None else self._last
-        ends = np.cumsum(held["size"])
-        lows = np.add.reduceat(np.append(held["lows"], 0), np.minimum(ends - held["size"], entries)) if nodes else ends
-        lows = np.where(held["size"] > 0, lows, 0)  # a node without entries: none of its objects may be heavy
+        ends = np.cumsum(columns["size"])
+        starts = ends - columns["size"]
+        lows = np.add.reduceat(np.append(columns["lows"], 0), np.minimum(starts, entries)) if nodes else ends
+        lows = np.where(columns["size"] > 0, lows, 0)  # nodes without entries have no heavy objects
         wrong = (
             not 0 <= phase < kernel.STEP
             or rows > len(history.times)
             or (times[1:] < times[:-1]).any()
             or (len(times) > 0 and int(times[-1]) > last)
-            or (held["size"] < 0).any()
-            or (held["weight"] < 1).any()
+            or (columns["size"] < 0).any()
+            or (columns["weight"] < 1).any()
             or (nodes > 0 and int(ends[-1]) != entries)
             or (nodes == 0 and entries > 0)
-            or (held["units"] < 1).any()
-            or (held["lows"] < 1).any()
-            or (held["error"] < 0).any()
-            or (lows + (self._m + 1) * held["error"] > held["weight"]).any()
-            or not fit_together(held["weight"], held["units"])
+            or (columns["units"] < 1).any()
+            or (columns["lows"] < 1).any()
+            or (columns["error"] < 0).any()
+            or (lows + (self._m + 1) * columns["error"] > columns["weight"]).any()
+            or not fit_together(columns["weight"], columns["units"])
         )
         if wrong:
-            raise SnapshotError("of total-ranker/misra-gries holds nodes or rows that no stream leads to")
+            raise SnapshotError("of total-ranker/misra-gries holds nodes or rows that are not possible")
         table = np.empty((max(16, nodes), kernel.FIELDS), np.int64)
-        fields = (held["first"], held["last"], held["weight"], held["error"], ends - held["size"], held["size"])
+        fields = (*(columns[name] for name in ("first", "last", "weight", "error")), starts, columns["size"])
         table[:nodes] = np.stack(fields, axis=1)
-        for mine, theirs in zip(history[-3:], ("times", "objects", "units"), strict=True):
-            mine[:rows] = held[theirs]
+        for ring, name in zip(history[-3:], ("times", "objects", "units"), strict=True):
+            ring[:rows] = columns[name]
         history.counts[[kernel.NODES, kernel.POOL, kernel.ROWS, kernel.PHASE]] = nodes, entries, rows, phase
-        history.counts[kernel.WEIGHT] = int(held["weight"].sum() + held["units"].sum())
-        keys, lows = (np.append(held[name], np.empty(64, np.int64)) for name in ("keys", "lows"))
+        history.counts[kernel.WEIGHT] = int(columns["weight"].sum() + columns["units"].sum())
+        keys, lows = (np.append(columns[name], np.empty(64, np.int64)) for name in ("keys", "lows"))
         return history._replace(nodes=table, keys=keys, lows=lows)
 
 
 _NAMES = ("counts", "first", "last", "weight", "error", "size", "keys", "lows", "times", "objects", "units")
-"""The columns of histories one after the other: four counts each, a row a node, an entry, or a row of the stream."""
+"""The columns of all histories: four counts each, and a value for each node, entry, or row of the stream."""
 
 
 def _size(history: kernel.History) -> int:
-    """Entries and rows."""
+    """The number of entries and rows."""
     counts, nodes = history.counts, history.nodes
     return int(counts[kernel.ROWS] + nodes[: counts[kernel.NODES], kernel.SIZE].sum())
 
 
 def _columns(history: kernel.History) -> dict[str, Any]:
-    counts, held = history.counts, history.nodes[: history.counts[kernel.NODES]]
-    entries = np.concatenate(
-        [_NOTHING, *(np.arange(start, start + size) for start, size in held[:, [kernel.START, kernel.SIZE]].tolist())]
-    )
+    counts, table = history.counts, history.nodes[: history.counts[kernel.NODES]]
+    parts = table[:, [kernel.START, kernel.SIZE]].tolist()
+    entries = np.concatenate([_NO_UNITS, *(np.arange(start, start + size) for start, size in parts)])
     rows = (counts[kernel.HEAD] + np.arange(counts[kernel.ROWS])) % len(history.times)
-    head = [counts[kernel.PHASE], len(held), len(entries), len(rows)]
+    head = [counts[kernel.PHASE], len(table), len(entries), len(rows)]
     nodes = {
-        name: held[:, column].copy()
+        name: table[:, column].copy()
         for name, column in zip(
             ("first", "last", "weight", "error", "size"),
             (kernel.FIRST, kernel.LAST, kernel.HEAVY, kernel.ERROR, kernel.SIZE),

@@ -1,13 +1,13 @@
-"""A history of rows from which the totals since any moment can be told, within a bound that is certain.
+"""A history of rows that determines the totals since any moment within certain bounds.
 
-The youngest rows are kept as they are. What is older is in nodes, each a summary of consecutive rows; a moment that
-falls inside of one leaves it uncertain which of its rows count. Neighbours become one while together they weigh at most
-`part` of all that is younger, so that one uncertain node is at most that much of the answer, whatever the moment. A
-node of one time is never uncertain.
+The youngest rows are kept unchanged. Older rows are in nodes, each a summary of consecutive rows. If a moment falls
+inside a node, it is uncertain which of its rows count. Neighbours are united while their weight together is at most
+`part` of all younger rows, so that an uncertain node is at most that much of the answer, for any moment. A node with a
+single time is never uncertain.
 
-Every `STEP` rows the history is put in order: what has expired goes, the rows above the youngest `raw` become nodes
-of up to `BASE` rows, and one pass unites neighbours. When that happens depends on the number of rows only, and what has
-expired by then goes first, so that neither batches nor early forgetting can be seen in what is kept.
+Every `STEP` rows the history is compacted: expired rows and nodes are dropped, all but the youngest `raw` rows become
+nodes of up to `BASE` rows, and one pass unites neighbours. This happens after a fixed number of rows and drops expired
+rows first, so that neither batches nor early forgetting affect the state.
 
 Source: exponential histograms (Datar et al. 2002; Arasu and Manku 2004) of Misra-Gries summaries.
 """
@@ -31,7 +31,7 @@ class History(NamedTuple):
     """The state, for compiled code.
 
     counts: int64[9], indexed by NODES, POOL (entries of the pool in use), HEAD (place of the oldest row), ROWS, PHASE
-            (rows since the last step), WEIGHT (of rows and nodes), M, RAW (rows kept as they are), WINDOW (the longest)
+            (rows since the last step), WEIGHT (of rows and nodes), M, RAW (rows kept unchanged), WINDOW (the longest)
     nodes:  int64[room, 6], oldest first: FIRST and LAST time, HEAVY (its weight), ERROR, START and SIZE of its entries
     keys, lows: int64[room], the entries of all nodes
     times, objects, units: int64[RAW + STEP], the youngest rows, a ring
@@ -56,7 +56,7 @@ def new(m: int, raw: int, window: int) -> History:
 
 @njit(cache=True)
 def take(history: Any, times: Any, objects: Any, units: Any, part: float) -> Any:
-    """Take in rows with units above 0 (none given: each counts 1)."""
+    """Add rows with units above 0; without units each counts 1."""
     counts = history.counts
     start = 0
     while start < len(times):
@@ -88,21 +88,21 @@ def _append(
 
 @shared_njit
 def expire(history: Any, bound: int) -> None:
-    """Let go of rows and whole nodes before a time."""
+    """Drop rows and whole nodes before a time."""
     counts, nodes = history.counts, history.nodes
     while counts[ROWS] > 0 and history.times[counts[HEAD]] < bound:
         counts[WEIGHT] -= history.units[counts[HEAD]]
         counts[HEAD] = (counts[HEAD] + 1) % len(history.times)
         counts[ROWS] -= 1
-    gone = 0
-    while gone < counts[NODES] and nodes[gone, LAST] < bound:
-        counts[WEIGHT] -= nodes[gone, HEAVY]
-        gone += 1
-    if gone > 0:
-        counts[NODES] -= gone
+    expired = 0
+    while expired < counts[NODES] and nodes[expired, LAST] < bound:
+        counts[WEIGHT] -= nodes[expired, HEAVY]
+        expired += 1
+    if expired > 0:
+        counts[NODES] -= expired
         for node in range(counts[NODES]):
             for field in range(FIELDS):
-                nodes[node, field] = nodes[node + gone, field]
+                nodes[node, field] = nodes[node + expired, field]
 
 
 @nested_njit
@@ -118,7 +118,7 @@ def _step(history: Any, part: float) -> Any:
 
 @nested_njit
 def _add_node(history: Any, part: float) -> Any:
-    """Make the oldest rows a node: up to BASE, not heavier than `part` of what is younger unless of one time."""
+    """Turn the oldest rows into a node: up to BASE, with at most `part` of the younger weight unless of one time."""
     counts = history.counts
     nodes = history.nodes
     if counts[NODES] == len(nodes):
@@ -158,7 +158,7 @@ def _add_node(history: Any, part: float) -> Any:
 
 @nested_njit
 def _unite_neighbours(history: Any, part: float) -> Any:
-    """One pass over the nodes, oldest first, that unites each with those after it while it may."""
+    """One pass over the nodes, oldest first, that unites each with the next ones while allowed."""
     counts, nodes, keys, lows = history.counts, history.nodes, history.keys, history.lows
     m, count = counts[M], counts[NODES]
     younger, last = counts[WEIGHT], -1

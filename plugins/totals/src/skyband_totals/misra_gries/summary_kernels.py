@@ -1,12 +1,13 @@
-"""Misra-Gries summaries of consecutive rows: made of sorted rows, united, and reduced to what may be heavy.
+"""Misra-Gries summaries of consecutive rows: made from sorted rows, united, and reduced to possibly heavy objects.
 
-A summary has a weight w, an error and lows, some of its objects with a lower bound of their total each, under one law:
+A summary has a weight w, an error and lows, a lower bound of the total of each of some objects, with the invariant
 
     sum(low) + (m + 1) · error <= w        so that error <= w / (m + 1), and low <= true total <= low + error
 
-It holds of rows counted (error 0), of two summaries united (everything adds), and after a reduction: subtract from all
-lows the largest s with sum(min(low, s)) + spare >= (m + 1) s, where spare = w − sum(low) − (m + 1) error, and add s to
-the error. At most m objects are left; on a stream with a long tail far fewer than the usual reduction leaves.
+It holds for counted rows (error 0), for two united summaries (everything adds up), and after a reduction: subtract from
+all lows the largest s with sum(min(low, s)) + spare >= (m + 1) s, where spare = w − sum(low) − (m + 1) error, and add s
+to the error. At most m objects remain; on a stream with a long tail far fewer than after the usual reduction.
+
 
 Sources: Misra and Gries 1982; the union: Agarwal et al., Mergeable summaries, PODS 2012.
 """
@@ -19,7 +20,8 @@ from skyband.kernels.nested import nested_njit
 
 @nested_njit
 def count_rows(objects: Any, units: Any, count: int, keys: Any, lows: Any, start: int) -> int:
-    """Add up the first `count` rows by object, ascending, into keys and lows from `start` on; returns how many.
+    """Add up the first `count` rows by object, ascending, into keys and lows from `start` on; returns their number.
+
 
     Sorts objects and units, in place.
     """
@@ -36,7 +38,7 @@ def count_rows(objects: Any, units: Any, count: int, keys: Any, lows: Any, start
 
 @nested_njit
 def _sort(objects: Any, units: Any, count: int) -> None:
-    """Shell sort: for a few hundred rows."""
+    """Shell sort, for a few hundred rows."""
     gap = 1
     while gap < count // 3:
         gap = 3 * gap + 1
@@ -53,7 +55,7 @@ def _sort(objects: Any, units: Any, count: int) -> None:
 
 @nested_njit
 def unite(keys: Any, lows: Any, first: int, first_size: int, second: int, second_size: int, start: int) -> int:
-    """Write two summaries' entries, both ascending, as one from `start` on; returns how many there are."""
+    """Merge the entries of two summaries, both ascending, from `start` on; returns their number."""
     i, j, size = 0, 0, start
     while i < first_size or j < second_size:
         if j == second_size or (i < first_size and keys[first + i] < keys[second + j]):
@@ -72,9 +74,9 @@ def unite(keys: Any, lows: Any, first: int, first_size: int, second: int, second
 
 @nested_njit
 def reduce(keys: Any, lows: Any, start: int, size: int, weight: int, error: int, m: int) -> Any:
-    """Reduce the entries from `start` on, in place; returns how many are left, and the error then.
+    """Reduce the entries from `start` on, in place; returns the number that remain, and the new error.
 
-    The largest s is found as Newton's method finds the root of a concave function from the right: in a few passes.
+    Newton's method finds the largest s, the root of a concave function, from the right in a few passes.
     """
     total = np.int64(0)
     for entry in range(start, start + size):
@@ -93,9 +95,9 @@ def reduce(keys: Any, lows: Any, start: int, size: int, weight: int, error: int,
         cut = below // (m + 1 - above)
     if cut <= 0:
         return size, error
-    left = 0
+    remaining = 0
     for entry in range(start, start + size):
         if lows[entry] > cut:
-            keys[start + left], lows[start + left] = keys[entry], lows[entry] - cut
-            left += 1
-    return left, error + cut
+            keys[start + remaining], lows[start + remaining] = keys[entry], lows[entry] - cut
+            remaining += 1
+    return remaining, error + cut

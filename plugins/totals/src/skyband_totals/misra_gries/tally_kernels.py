@@ -1,4 +1,4 @@
-"""Adds up, object by object, what the nodes and rows of a history tell of the totals since a moment."""
+"""Adds up the bounds of each object's total since a moment from the nodes and rows of a history."""
 
 from typing import Any
 
@@ -20,15 +20,15 @@ from skyband_totals.misra_gries.since_any_moment_kernels import (
 from skyband_totals.selection import in_order, offer
 from skyband_totals.slots import place as first_slot
 
-KEY, LOW, LIKELY, DOUBT, TAKEN = range(5)
-"""Columns of a tally: an object, what it has at least, twice what it likely has, what it may have besides, in use."""
+KEY, LOW, LIKELY, DOUBT, USED = range(5)
+"""Columns of a tally: an object, its least total, twice its likely total, its possible further total, and use."""
 SURE, UNSURE, ERRORS, LEAST = range(4)
-"""Of all: the weight that counts wholly and that may count, their errors, and what of the latter does for sure."""
+"""Sums: the weight that counts, the weight that may count, their errors, and the part of the latter that counts."""
 
 
 @njit(cache=True)
 def new_tally(entries: int) -> Any:
-    """A table with room for so many objects."""
+    """A table with room for `entries` objects."""
     slots = 16
     while slots < 2 * entries:
         slots *= 2
@@ -50,7 +50,7 @@ def first_whole(history: Any, begin: int) -> Any:
 
 @njit(cache=True)
 def entries_since(history: Any, begin: int) -> int:
-    """Entries and rows that `tally` looks at, at most."""
+    """The most entries and rows that `tally` reads."""
     counts, nodes = history.counts, history.nodes
     size = counts[ROWS]
     for node in range(max(first_whole(history, begin) - 1, 0), counts[NODES]):
@@ -60,13 +60,13 @@ def entries_since(history: Any, begin: int) -> int:
 
 @njit(cache=True)
 def tally(history: Any, begin: int, table: Any, sums: Any) -> None:
-    """Add a history to a table of objects and to the sums of all, int64[4]."""
+    """Add a history to a table of objects and to the sums, int64[4]."""
     counts, nodes, keys, lows = history.counts, history.nodes, history.keys, history.lows
     whole = first_whole(history, begin)
     if whole > 0 and nodes[whole - 1, LAST] >= begin:
         node = whole - 1
         sums[UNSURE] += nodes[node, HEAVY]
-        sums[LEAST] += 1  # its last row counts, and its first does not
+        sums[LEAST] += 1  # its last row counts; its first does not
         sums[ERRORS] += nodes[node, ERROR]
         for entry in range(nodes[node, START], nodes[node, START] + nodes[node, SIZE]):
             slot = _slot(table, keys[entry])
@@ -108,31 +108,30 @@ def _tally_rows(counts: Any, times: Any, objects: Any, units: Any, begin: int, t
 def _slot(table: Any, key: int) -> Any:
     mask = len(table) - 1
     slot = first_slot(key, mask)
-    while table[slot, TAKEN] != 0 and table[slot, KEY] != key:
+    while table[slot, USED] != 0 and table[slot, KEY] != key:
         slot = (slot + 1) & mask
-    if table[slot, TAKEN] == 0:
-        table[slot, TAKEN] = 1
+    if table[slot, USED] == 0:
+        table[slot, USED] = 1
         table[slot, KEY] = key
     return slot
 
 
 @njit(cache=True)
 def select(table: Any, sums: Any, k: int, least: int) -> Any:
-    """The best k that may have at least `least`: objects, twice their likely totals, lows, highs, and the largest
-    other.
+    """The best k that may reach `least`: objects, twice their likely totals, lows, highs, and the largest other.
 
-    Likely is what a heavy object has: it lost the whole error in each node that still names it, and half of its rows
-    in the uncertain node count.
+    The likely total assumes a heavy object: it lost the whole error in each node that still names it, and half of its
+    rows in the uncertain node count.
     """
     most = 0
     for slot in range(len(table)):
-        most += table[slot, TAKEN]
+        most += table[slot, USED]
     most = min(most, k)
     likely, places = np.empty(most, np.int64), np.empty(most, np.int64)
     keys = np.empty(most, np.int64)
     count = 0
     for slot in range(len(table)):
-        if table[slot, TAKEN] != 0 and table[slot, LOW] + table[slot, DOUBT] + sums[ERRORS] >= least:
+        if table[slot, USED] != 0 and table[slot, LOW] + table[slot, DOUBT] + sums[ERRORS] >= least:
             count = offer(likely, keys, count, most, table[slot, LIKELY], table[slot, KEY])
     in_order(likely, keys, count)
     low, high = np.empty(count, np.int64), np.empty(count, np.int64)
@@ -141,9 +140,9 @@ def select(table: Any, sums: Any, k: int, least: int) -> Any:
         places[number] = slot
         low[number] = table[slot, LOW]
         high[number] = table[slot, LOW] + table[slot, DOUBT] + sums[ERRORS]
-        table[slot, TAKEN] = 2
+        table[slot, USED] = 2
     rest = sums[ERRORS]
     for slot in range(len(table)):
-        if table[slot, TAKEN] == 1:
+        if table[slot, USED] == 1:
             rest = max(rest, table[slot, LOW] + table[slot, DOUBT] + sums[ERRORS])
     return keys[:count], likely[:count], low, high, rest

@@ -1,1 +1,1 @@
-"""What states of total-rankers answer: the objects with the largest totals."""
+"""Questions to states of total-rankers: the objects with the largest totals."""

@@ -1,4 +1,4 @@
-"""The objects with the largest totals in any window, from a ranker's state or from several together."""
+"""Ranks the objects with the largest totals in any window, from one state or the union of several."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -13,8 +13,8 @@ from skyband.states.state import State
 
 @define
 class RankObjects(Question):
-    """The objects with the largest totals of a window, from a state of heavy-hitters or from several together: the
-    totals of an object add up, of distinct values each counts once.
+    """The objects with the largest totals in a window, from one state of heavy-hitters or the union of several: the
+    totals of an object add up, and each distinct value counts once.
     """
 
     name: ClassVar[str] = "heavy_hitters"
@@ -31,12 +31,12 @@ class RankObjects(Question):
         "pyarrow.Table\n    rank (from 1), object, total, share, low and high, as the query itself answers"
     )
 
-    k: int | None = integer(None, at_least=1, help="how many objects, at most")
+    k: int | None = integer(None, at_least=1, help="the most objects")
     share: float | None = number(
         None, above=0, at_most=1,
-        help="only objects that may have this part of the grand total; without any limit: those of the query",
+        help="only objects that may have this part of the grand total; without any limit, those of the query apply",
     )  # fmt: skip
-    at_least: float | None = number(None, above=0, help="only objects whose total may be so large")
+    at_least: float | None = number(None, above=0, help="only objects that may have this total")
 
     def answer(self, states: Sequence[State], since: Sequence[int]) -> dict[str, Any]:
         readers = [state.reader for state in states]

@@ -1,1 +1,1 @@
-"""The query row-features: what came before each row, as columns beside it."""
+"""row-features: what happened before each row, as columns of it."""

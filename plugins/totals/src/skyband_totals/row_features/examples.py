@@ -1,4 +1,4 @@
-"""Examples of row-features: the job on its page, and the rows its conformance checks run on."""
+"""Examples of row-features: the job on its page, and the queries of its conformance checks."""
 
 from skyband.queries.example import JobExample, QueryExample, rows
 
@@ -18,7 +18,7 @@ EXAMPLES = (
 )
 
 JOB = JobExample(
-    "What a card has paid in the hour before each payment, and to how many shops, that one included:",
+    "The amount that a card has paid in the hour up to each payment, and the number of shops, this payment included:",
     "payments.csv",
     """\
 ts,card,shop,paid

@@ -1,4 +1,4 @@
-"""How row-features is answered: all groups in one table, and a stream without groups as the only one of them."""
+"""Runs row-features: all groups in one table, with a stream without groups as its only one."""
 
 from collections.abc import Mapping
 
@@ -12,7 +12,7 @@ from skyband_totals.row_features.query import RowFeatures
 
 
 class RowFeaturesExecution(Execution[RowFeatures]):
-    """How row-features is answered."""
+    """Runs row-features."""
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:  # noqa: ARG002
         from skyband_totals.row_features.processor import FeaturesProcessor  # on use, because it loads numba
@@ -20,7 +20,7 @@ class RowFeaturesExecution(Execution[RowFeatures]):
         return FeaturesProcessor(self.query, answers)
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups:  # noqa: ARG002
-        """All groups, however large: a group costs what its rows do."""
+        """All groups, however large, because a group costs as much as its rows."""
         from skyband_totals.row_features.features_table import FeaturesTable
 
         return FeaturesTable(self.query, answers)

@@ -1,4 +1,4 @@
-"""The rows of all groups that a row to come may be answered over, and the answers, made in columns."""
+"""Keeps the rows of all groups within the longest window, and answers new rows in columns."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from skyband_totals.row_features.query import RowFeatures
 
 _ANY_NUMBER = 2**62
-"""Entries of a group: none is too many."""
+"""The limit of entries of a group: any number."""
 
 
 class FeaturesTable(SmallGroupsPerRow):
-    """Of each group the rows of its longest window, a number for each thing that is asked of a row, by time.
+    """The rows of each group in its longest window, by time, with a number for each sum and distinct count.
 
-    A turn walks the rows kept of the groups that have new ones: O(those rows · windows · columns), and O(groups) where
-    the windows of some have run empty.
+    A turn walks the rows of the groups with new ones: O(these rows · windows · columns), and O(groups) if the windows
+    of some groups have become empty.
     """
 
     def __init__(self, query: "RowFeatures", answers: pa.Schema) -> None:
@@ -40,7 +40,7 @@ class FeaturesTable(SmallGroupsPerRow):
         self._span, self._before, self._unit = query.span, query.before, query.unit
         self._carried, self._schema = len(query.carry), answers
         self._due = TIME_MAX
-        """No window runs empty before this."""
+        """No window becomes empty before this."""
         self._dropped: Counter[str] = Counter()
         kinds: dict[str, npt.DTypeLike] = {"time": np.int64}
         kinds |= dict.fromkeys(self._sums, np.int64) | dict.fromkeys(self._distinct, np.uint64)
@@ -48,16 +48,16 @@ class FeaturesTable(SmallGroupsPerRow):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the rows that are kept."""
+        """Bytes of the kept rows."""
         return sum(column.nbytes for column in self._entries.columns.values())
 
     @property
     def next_end(self) -> int:
-        """When the windows of the first group run empty; TIME_MAX where there is none. O(groups)."""
+        """When the windows of the first group become empty; TIME_MAX without groups. O(groups)."""
         return int(self._ends().min(initial=TIME_MAX))
 
     def take(self, keys: UInt64, starts: Int64, stops: Int64, rows: Rows) -> SmallGroupAnswers:
-        """Take in rows and answer each of them, all of its time being there."""
+        """Add rows and answer each of them; all rows of a time arrive together."""
         size, entries = self._entries.parts(keys)
         old, groups = int(size.sum()), np.arange(len(keys))
         owners = np.concatenate([np.repeat(groups, size), np.repeat(groups, stops - starts)])
@@ -73,30 +73,30 @@ class FeaturesTable(SmallGroupsPerRow):
             {name: column[stays] for name, column in columns.items()},
         )
         self._due = min(self._due, int(last.min()) + self._span)
-        self._count_what_cannot_be_added(rows)
+        self._count_invalid_values(rows)
         answers = self._answers(rows, owners, columns, new)
         return SmallGroupAnswers(answers, np.repeat(keys, stops - starts), NO_KEYS, ())
 
     def _answers(self, rows: Rows, owners: Int64, columns: Mapping[str, Array], new: Array) -> pa.RecordBatch:
         sums = np.array([columns[name] for name in self._sums], np.int64).reshape(-1, len(owners))
         codes = [np.unique(columns[name], return_inverse=True) for name in self._distinct]
-        # That of null, where there is one, is no value.
+        # The code of null, if any, is not a value.
         nulls = [bool(len(values)) and values[0] == 0 for values, _ in codes]
         of = np.array([code - null for (_, code), null in zip(codes, nulls, strict=True)], np.int64)
-        counts, added, different = features_of_rows(
+        counts, totals, different = features_of_rows(
             owners, read_only(columns["time"]), sums, of.reshape(-1, len(owners)), self._windows, self._before
         )
         arrays: list[Any] = [moments(rows.times, self._schema.field("time").type)]
         for window in range(len(self._windows)):
             arrays.append(counts[window][new])
-            arrays += [pa.array(worth(total[new], self._unit), from_pandas=True) for total in added[window]]
+            arrays += [pa.array(worth(total[new], self._unit), from_pandas=True) for total in totals[window]]
             arrays += [number[new] for number in different[window]]
         kinds = self._schema.types[len(arrays) :]
         arrays += [carried_values(rows, number, kind) for number, kind in enumerate(kinds)]
         whole = [column if isinstance(column, pa.Array) else pa.array(column) for column in arrays]
         return pa.RecordBatch.from_arrays(whole, schema=self._schema)
 
-    def _count_what_cannot_be_added(self, rows: Rows) -> None:
+    def _count_invalid_values(self, rows: Rows) -> None:
         codes = np.array([np.abs(rows[name]) - MOST for name in self._sums]).reshape(-1, len(rows))
         if (codes > 0).any():
             self._dropped.update({why: int((codes == code).any(axis=0).sum()) for code, why in NO_SUM.items()})
@@ -116,7 +116,7 @@ class FeaturesTable(SmallGroupsPerRow):
         return answers._replace(emptied=emptied)
 
     def _ends(self) -> Int64:
-        """int64[g]: of each group when its windows have run empty."""
+        """int64[g]: when the windows of each group become empty."""
         first, size = self._entries.lookup(self._entries.key)
         ends: Int64 = self._entries.columns["time"][first + size - 1] + self._span
         return ends

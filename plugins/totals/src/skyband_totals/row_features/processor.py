@@ -1,4 +1,4 @@
-"""A stream of row-features without groups: the only group of a table."""
+"""Processes a stream of row-features without groups, as the only group of a table."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class FeaturesProcessor(GroupProcessor):
-    """Answers each row when it comes."""
+    """Answers each row when it arrives."""
 
     def __init__(self, query: "RowFeatures", answers: pa.Schema) -> None:
         self._table = FeaturesTable(query, answers)

@@ -1,4 +1,4 @@
-"""row-features: for each row as it comes, how many rows, what sums and how many distinct values came just before it."""
+"""row-features: for each row, the number of rows, sums and distinct values just before it."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar
@@ -28,48 +28,48 @@ from skyband.queries.shared_keys import column_names
 
 from skyband_totals.fixed_point import MOST
 from skyband_totals.narrow_floats import REMEDY, as_multiples
-from skyband_totals.units import FINE, NO_MULTIPLE, NO_NUMBER, TOO_LARGE, to_units
+from skyband_totals.units import NOT_A_MULTIPLE, NOT_FINITE, TOO_LARGE, VALID, to_units
 
 NO_SUM = {
-    NO_NUMBER: "value no number",
+    NOT_FINITE: "value no number",
     TOO_LARGE: "value above 2^53 units",
-    NO_MULTIPLE: "value no multiple of unit",
+    NOT_A_MULTIPLE: "value no multiple of unit",
 }
-"""What is wrong with a value that cannot be added: MOST and its code in the place of its units say so."""
-NOTHING = 0
-"""The hash that stands for null."""
+"""The reasons why a value cannot be added, by code; its units are MOST plus the code."""
+NULL_HASH = 0
+"""The hash of null."""
 
 
 def sum_column(place: int) -> str:
-    """The frame column of the units of a column that is summed."""
+    """The frame column with the units of a column of `sums`."""
     return f"sum.{place}"
 
 
 def distinct_column(place: int) -> str:
-    """The frame column of the hashes of a column whose values are told apart."""
+    """The frame column with the hashes of a column of `distinct`."""
     return f"distinct.{place}"
 
 
 @define(eq=True)
 class RowFeatures(Query):
-    """Gives each row with what has come of its group, the `by` columns, in the time just before: features of a model.
+    """Returns each row with counts and sums over the previous rows of its group (the `by` columns): model features.
 
-    Result columns, a row for each row: time; then for each of `windows`, say "1 hour", count_1_hour, the number of
-    rows, NAME_sum_1_hour for each column of `sums`, NAME_distinct_1_hour for each of `distinct`; then the columns to
+    Result columns, for each row: time; then for each of `windows`, such as "1 hour", the number of rows count_1_hour,
+    NAME_sum_1_hour for each column of `sums`, and NAME_distinct_1_hour for each of `distinct`; then the columns to
     `carry`, such as an id or a label.
 
-    A row at t is answered over (t - window, t]: itself and all rows of its own time are in, whichever of them came
-    first, as with SQL's RANGE BETWEEN ... AND CURRENT ROW, so that answers depend on no order that no clock told.
-    With `before` it is [t - window, t): the row itself and others of its time are left out. All is exact: sums are of
-    whole multiples of `unit`, which may be negative, and what fell out of the window leaves nothing behind. Rows of one
-    time come in the order of a hash of what they carry.
+    A row at t is answered over (t - window, t]: it includes itself and all rows with its time, in any order of arrival,
+    as SQL's RANGE BETWEEN ... AND CURRENT ROW does. With `before` it is [t - window, t), without the row itself and
+    others with its time. All results are exact: sums are of whole multiples of `unit`, which may be negative, so that
+    rows that leave the window leave no error behind. Rows with equal times are ordered by a hash of what they carry.
 
-    A null value is in no sum and not counted as distinct; its row counts. A value that cannot be added, as it is no
-    number, no multiple of `unit` or above 2^53 units, makes the sum of its column null in every window that it is in:
-    what they add up to is not known. Its row is answered and counts, all else of it is as ever, and a warning says how
-    many there are. No backend is asked: all rows of the longest window are kept.
+    A null value is in no sum and is not counted as distinct, but its row counts. A value that cannot be added, because
+    it is not a number, not a multiple of `unit` or above 2^53 units, makes the sum of its column null in every window
+    that contains it. Its row is answered and counted as usual, and a warning says how many there are. There is no
+    backend: all rows of the longest window are kept.
 
-    A stream and a table of the past give the same rows: what a model was trained on is what it is asked with.
+    A stream and a table of the past yield the same rows, so a model is queried with the features it was trained on.
+
 
     Examples
     --------
@@ -88,24 +88,24 @@ class RowFeatures(Query):
     drop_reasons: ClassVar[tuple[str, ...]] = tuple(NO_SUM.values())
     answered_reasons: ClassVar[tuple[str, ...]] = drop_reasons
     refused_keys: ClassVar[Mapping[str, str]] = {
-        "every": "row-features answers each row when it comes: drop this",
-        "means": "a mean is a sum by a count of rows that have a value: give `sums`, and divide",
+        "every": "row-features answers each row when it arrives: drop this",
+        "means": "a mean is a sum divided by the count of rows with a value: use `sums`, and divide",
     }
 
     windows: tuple[Duration, ...] = durations(help="lengths of the windows, each before a row")
-    sums: tuple[str, ...] = column_names(help="columns of numbers, of which each is added up")
-    distinct: tuple[str, ...] = column_names(help="columns of which the different values are counted")
-    unit: float = number(1.0, above=0, help="what is summed are whole multiples of this, such as 0.01 of prices")
-    before: bool = flag(False, help="leave out the row itself and all others of its time")
-    carry: tuple[str, ...] = carry_parameter(help="further columns of the row to give with it, such as its id")
+    sums: tuple[str, ...] = column_names(help="columns of numbers to add up, each separately")
+    distinct: tuple[str, ...] = column_names(help="columns whose distinct values are counted, each separately")
+    unit: float = number(1.0, above=0, help="summed values are whole multiples of this, such as 0.01 for prices")
+    before: bool = flag(False, help="leave out the row itself and all others with its time")
+    carry: tuple[str, ...] = carry_parameter(help="further columns of the row to return, such as its id")
 
     def __attrs_post_init__(self) -> None:
         problems = []
         if self.rows:
-            message = "is of time: the last so many rows are another order wherever rows have one time"
+            message = "must be a length of time: a number of rows would depend on the order of rows with equal times"
             problems.append(Problem("windows[0]", f"{message} (got {self.windows[0]})"))
         if self.unit != 1.0 and not self.sums:
-            problems.append(Problem("unit", f"goes with `sums` only: add that, or drop this (got {self.unit:g})"))
+            problems.append(Problem("unit", f"requires `sums`: add that, or drop this (got {self.unit:g})"))
         names = self._feature_names
         problems += name_problems("carry", self.carry, ("time", *names, *self.by))
         problems += name_problems("by", self.by, ("time", *names))
@@ -117,12 +117,14 @@ class RowFeatures(Query):
         if not self.sums:
             return {}
         null = "so that sums over them are null"
-        remedy = f"take a smaller unit, such as 0.01 of prices, or round the values{REMEDY}"
+        remedy = f"use a smaller unit, such as 0.01 for prices, or round the values{REMEDY}"
         return {
-            NO_SUM[NO_MULTIPLE]: f"rows have a value that is not a multiple of unit = {self.unit:g}, {null}: {remedy}",
-            NO_SUM[NO_NUMBER]: f"rows have a value that is no number, {null}: make such values null in source.select, "
-            "and they are in no sum",
-            NO_SUM[TOO_LARGE]: f"rows have a value above 2^53 times unit = {self.unit:g}, {null}: take a larger unit, "
+            NO_SUM[
+                NOT_A_MULTIPLE
+            ]: f"rows have a value that is not a multiple of unit = {self.unit:g}, {null}: {remedy}",
+            NO_SUM[NOT_FINITE]: f"rows have a value that is not a number, {null}: make such values null in "
+            "source.select, to leave them out of sums",
+            NO_SUM[TOO_LARGE]: f"rows have a value above 2^53 times unit = {self.unit:g}, {null}: use a larger unit, "
             "or make such values null",
         }
 
@@ -132,12 +134,12 @@ class RowFeatures(Query):
 
     @property
     def one_shard(self) -> str | None:
-        """Without `by` each row is answered over all before it."""
+        """Without `by`, each row is answered over all rows before it."""
         return "each row is answered over all rows before it"
 
     @property
     def span(self) -> int:
-        """A row is of no matter any more to another that comes so much later."""
+        """A row does not affect others that are later by this."""
         return max(window.length for window in self.windows) + self.before
 
     @property
@@ -162,11 +164,11 @@ class RowFeatures(Query):
             values = as_multiples(numbers, batch.column(name).type, self.unit)
             units, wrong = to_units(np.abs(values), self.unit)
             signed = np.where(values < 0, -units, units)
-            columns[sum_column(place)] = pa.array(np.where(wrong == FINE, signed, MOST + wrong.astype(np.int64)))
+            columns[sum_column(place)] = pa.array(np.where(wrong == VALID, signed, MOST + wrong.astype(np.int64)))
         for place, name in enumerate(self.distinct):
             column = batch.column(name)
-            hashes = np.maximum(hash_column(column), NOTHING + 1)
-            hashes[column.is_null().to_numpy(zero_copy_only=False)] = NOTHING
+            hashes = np.maximum(hash_column(column), NULL_HASH + 1)
+            hashes[column.is_null().to_numpy(zero_copy_only=False)] = NULL_HASH
             columns[distinct_column(place)] = pa.array(hashes)
         return columns | carry_columns(self.carry, batch), {}
 
@@ -182,5 +184,5 @@ class RowFeatures(Query):
         columns = [time_field(self, schema), *(pa.field(name, kind) for name, kind in features)]
         return [*columns, *carry_fields(self.carry, schema)]
 
-    def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - it asks none
+    def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is none
         return {}

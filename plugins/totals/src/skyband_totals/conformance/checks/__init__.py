@@ -1,3 +1,3 @@
-"""What only total-rankers do."""
+"""Checks of total-rankers."""
 
 MODULES = ("answers", "turnover", "merging", "refusals")

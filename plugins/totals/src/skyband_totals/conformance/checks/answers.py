@@ -1,4 +1,4 @@
-"""Answers are right, or within their bounds, while rows come and expire, at any moment and however they are cut."""
+"""Answers are right, or within their bounds, while rows arrive and expire, at any moment and however they are cut."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -26,12 +26,12 @@ FLAKE = 1e-8
 TRIALS = 60
 ZIPF_ROWS = 9000
 PER_TIME = (10, 30, 100, 300, 900)
-"""Rows that share a time, and so a pane at least: fewer than a bound of epsilon tells apart, and many more."""
+"""The rows of each time, and so of a pane or more: fewer than a bound of epsilon can resolve, and many more."""
 
 
 @check("oracle", guarantees=("exact",))
 def check_all_candidates_may_fall_at_once(make: Make, case: Case) -> None:
-    """Objects that were far ahead expire together: those behind them are the answer, and of ties the smaller ones."""
+    """Objects that were far ahead expire together: those behind them are the answer, the smaller ones if tied."""
     window = max(make().windows)
     for k in (1, 10, 40):
         _follow(make, case, fallen(window), window, k)
@@ -40,19 +40,19 @@ def check_all_candidates_may_fall_at_once(make: Make, case: Case) -> None:
 
 
 def _follow(make: Make, case: Case, rows: TotalStream, window: int, k: int) -> None:
-    """Compare every top while the stream runs and expires, all rows of a time given at once."""
+    """Compare every top while the stream runs and expires, with all rows of a time at once."""
     backend = make(k=k, share=None)
     if backend.by == "rows":
         return
     oracle = TotalOracle({**case.parameters, "k": k, "share": None})
     units = TotalStream(rows.times, rows.objects, rows.weights * backend.unit, rows.values)
     for time in np.unique(rows.times).tolist():
-        some = units.take(np.flatnonzero(units.times == time))
-        times, objects, weights, values = columns(backend, some, 0, len(some))
+        batch = units.take(np.flatnonzero(units.times == time))
+        times, objects, weights, values = columns(backend, batch, 0, len(batch))
         backend.update(times, objects, weights=weights, values=values)
-        oracle.rows.extend(rows_of(backend, some, len(some)))
-        for asked in (time + 1, time + window // 2 + 1, time + window, time + window + 1):
-            moment = -(-asked // backend.grain) * backend.grain
+        oracle.rows.extend(rows_of(backend, batch, len(batch)))
+        for at in (time + 1, time + window // 2 + 1, time + window, time + window + 1):
+            moment = -(-at // backend.grain) * backend.grain
             later = rows.times[rows.times > time]
             if moment < backend.now or (len(later) and moment > later[0]):
                 continue
@@ -63,14 +63,16 @@ def _follow(make: Make, case: Case, rows: TotalStream, window: int, k: int) -> N
 
 @check("oracle")
 def check_answers_are_sound(make: Make, case: Case) -> None:
-    """Whatever the guarantee: no object twice, in order, at most `limit`, low <= total <= high, finite."""
+    """With any guarantee: no object twice, in order, at most `limit`, low <= total <= high, finite."""
 
     def law(rows: TotalStream) -> None:
         backend = fed(make, case, rows)
         for begin in beginnings(backend, backend.grain):
             top = backend.since(begin)
             expect_equal(len(top.objects), len(set(top.objects.tolist())), "different objects in the answer")
-            expect(len(top.objects) <= backend.limit, f"{len(top.objects)} objects, at most {backend.limit} may be")
+            expect(
+                len(top.objects) <= backend.limit, f"{len(top.objects)} objects, at most {backend.limit} are allowed"
+            )
             order = list(zip((-top.totals).tolist(), top.objects.tolist(), strict=True))
             expect_equal(order, sorted(order), "(-total, object) in order")
             expect(
@@ -78,30 +80,31 @@ def check_answers_are_sound(make: Make, case: Case) -> None:
             )
             within = (top.low <= top.totals) & (top.totals <= top.high) & np.isfinite(top.high)
             expect(bool(within.all()), f"low <= total <= high does not hold: {plain(top)}")
-            expect(top.grand_low <= top.grand <= top.grand_high, f"the grand total's bounds leave it out: {plain(top)}")
+            expect(
+                top.grand_low <= top.grand <= top.grand_high, f"the grand total is outside of its bounds: {plain(top)}"
+            )
 
     holds_for(case, seeded(case), law)
 
 
 @check("oracle", guarantees=("exact", "bounded"))
 def check_bounds_hold_the_truth(make: Make, case: Case) -> None:
-    """Every low <= truth <= high, and nothing that is not in the answer is above `rest`.
+    """Every low <= truth <= high, and no object outside of the answer is above `rest`.
 
-    Always, or in all but a share `delta` of the answers where the backend has such a parameter.
+    Always, or in all but a share `delta` of the answers if the backend has such a parameter.
     """
     delta = float(getattr(make(), "delta", 0.0))
     trials = _trials(make, case)
     allowed = allowed_failures(len(trials), delta, FLAKE)
-    said = [fault for fault, _ in trials if fault]
-    expect(
-        len(said) <= allowed, f"{len(said)} of {len(trials)} answers are wrong, at most {allowed} may be: {said[:1]}"
-    )
+    faults = [fault for fault, _ in trials if fault]
+    message = f"{len(faults)} of {len(trials)} answers are wrong, at most {allowed} may be: {faults[:1]}"
+    expect(len(faults) <= allowed, message)
 
 
 @lru_cache(maxsize=MOST_CASES)
 def _trials(make: Make, case: Case) -> list[tuple[str, float]]:
-    """Of answers since some moment of Zipf streams: what is not so, and the most that a total's share is off."""
-    found: list[tuple[str, float]] = []
+    """The fault of each answer over Zipf streams since some moment, and the largest error of a share."""
+    trials: list[tuple[str, float]] = []
     for seed in range(TRIALS):
         backend = make(windows=[ZIPF_ROWS * make().grain], k=50)
         if backend.by == "rows":
@@ -121,13 +124,13 @@ def _trials(make: Make, case: Case) -> list[tuple[str, float]]:
         top, grand = backend.since(begin), truth.total()
         true = np.array([truth[key] / grand for key in top.objects.tolist()])
         fault = fault_of(top, truth, backend.unit if backend.total == "sum" else 1.0)
-        found.append((fault, float(np.abs(top.shares - true).max(initial=0.0))))
-    return found
+        trials.append((fault, float(np.abs(top.shares - true).max(initial=0.0))))
+    return trials
 
 
 @check("oracle", guarantees=("bounded",))
 def check_totals_are_within_epsilon(make: Make, case: Case) -> None:
-    """No total in an answer is off by more than epsilon times the grand total, but for a share `delta` of answers."""
+    """No total is off by more than epsilon times the grand total, except in a share `delta` of answers."""
     epsilon, delta = make().epsilon, float(getattr(make(), "delta", 0.0))
     misses = [not off <= epsilon + ROUNDING for _, off in _trials(make, case)]
     allowed = allowed_failures(len(misses), delta, FLAKE)
@@ -136,7 +139,7 @@ def check_totals_are_within_epsilon(make: Make, case: Case) -> None:
 
 @check("oracle", guarantees=("exact", "bounded"))
 def check_few_rows_are_exact(make: Make, case: Case) -> None:
-    """Over fewer rows than a bound of epsilon tells apart, every backend is exact."""
+    """With fewer rows than a bound of epsilon can resolve, every backend is exact."""
 
     def law(rows: TotalStream) -> None:
         few = rows.take(np.arange(min(len(rows), 5)))
@@ -153,7 +156,7 @@ def check_few_rows_are_exact(make: Make, case: Case) -> None:
 
 @check("edges", needs=("any-since",))
 def check_since_any_moment(make: Make, case: Case) -> None:
-    """Moments that are no multiple of a pane are taken, and a row counts since its own time and not since the next."""
+    """Moments within a pane are accepted, and a row counts since its own time but not since the next."""
     for time in (0, 7, -7, 10**15 + 1):
         backend = make(k=5, share=None, at_least=None)
         if backend.by == "rows":
@@ -167,7 +170,7 @@ def check_since_any_moment(make: Make, case: Case) -> None:
 
 @check("oracle", guarantees=("exact", "bounded"))
 def check_what_has_enough_is_in_the_answer(make: Make, case: Case) -> None:
-    """With `at_least` alone all objects with so much, and more than `rest`, are in the answer, and no others."""
+    """With only `at_least`, answers have all objects that reach it and exceed `rest`, and none that cannot."""
     for seed in range(6):
         rows: Any = case.driver.seeded(case, seed)
         for units in (1, 2, 5, 20):
@@ -184,7 +187,7 @@ def check_what_has_enough_is_in_the_answer(make: Make, case: Case) -> None:
 
 @check("edges")
 def check_an_empty_window_has_no_answer(make: Make, case: Case) -> None:
-    """Before the first row and after all have expired there is nothing, and that is not an error."""
+    """Before the first row and after all have expired the answer is empty, without an error."""
     backend = make()
     tops = [backend.top(0), backend.since(0)]
     rows = case.driver.seeded(case, 1)
@@ -199,7 +202,7 @@ def check_an_empty_window_has_no_answer(make: Make, case: Case) -> None:
 
 @check("edges")
 def check_advance_is_idempotent(make: Make, case: Case) -> None:
-    """To advance twice is to advance once; going back is refused."""
+    """Advancing twice equals advancing once; going back is refused."""
     rows = case.driver.seeded(case, 1)
     backend = fed(make, case, rows)
     backend.advance(backend.now + 1)
@@ -211,15 +214,15 @@ def check_advance_is_idempotent(make: Make, case: Case) -> None:
     except InputError:
         expect_equal(visible(case, backend, rows, len(rows)), before, "after an advance that was refused")
         return
-    raise AssertionError("time was let go back")
+    raise AssertionError("time went back")
 
 
 @check("batch-split")
 def check_answers_are_update_and_top(make: Make, case: Case) -> None:
-    """Answers on the way through a batch are those of stopping at each moment."""
+    """Answers at moments within a batch are those of stopping at each moment."""
 
     def law(rows: TotalStream) -> None:
-        backend, plain_one = make(), make()
+        backend, stopping = make(), make()
         times, objects, weights, values = columns(backend, rows, 0, len(rows))
         grain = backend.grain
         ends = [int(times[0]) // grain, (int(times[-1]) + 2 * backend.longest) // grain + 1] if len(rows) else [0, 1]
@@ -231,21 +234,21 @@ def check_answers_are_update_and_top(make: Make, case: Case) -> None:
         start = 0
         for turn, moment in enumerate(marks.tolist()):
             stop = int(np.searchsorted(times, moment))
-            case.driver.feed(plain_one, rows, start, stop)
+            case.driver.feed(stopping, rows, start, stop)
             start = stop
-            plain_one.advance(moment)
+            stopping.advance(moment)
             for place in range(len(backend.windows)):
                 got = plain(tops[turn * len(backend.windows) + place])
-                expect_equal(got, plain(plain_one.top(place)), f"window {place} at {moment}")
-        case.driver.feed(plain_one, rows, start, len(rows))
+                expect_equal(got, plain(stopping.top(place)), f"window {place} at {moment}")
+        case.driver.feed(stopping, rows, start, len(rows))
         got = visible(case, backend, rows, len(rows))
-        expect_equal(got, visible(case, plain_one, rows, len(rows)), "at the end")
+        expect_equal(got, visible(case, stopping, rows, len(rows)), "at the end")
 
     holds_for(case, seeded(case, (1, 2)), law)
 
 
 class _Together(TurnsTogether):
-    """Total-rankers' turns."""
+    """The turns of several total-rankers."""
 
     def columns(self, backend: Any, stream: Any, start: int, stop: int) -> tuple[Any, ...]:
         return columns(backend, stream, start, stop)
@@ -274,5 +277,5 @@ class _Together(TurnsTogether):
 
 @check("batch-split")
 def check_several_together_answer_as_each(make: Make, case: Case) -> None:
-    """Rankers that have their turns by one call, each its rows and moments, are as those that are called alone."""
+    """Rankers that share a call, each with its own rows and moments, answer like rankers that are called alone."""
     holds_for(case, seeded(case, (1, 2)), lambda rows: _Together().expect_as_each(make, case, rows))

@@ -1,4 +1,4 @@
-"""The ranker of two streams: merged, it is that of both."""
+"""A merged ranker is the ranker of both streams."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ COUNT = 4
 
 @check("merge", needs=("merge",))
 def check_merged_is_the_ranker_of_both_streams(make: Make, case: Case) -> None:
-    """Rows and weights of both add, values unite; bounded backends keep their bounds. The other one is left alone."""
+    """Rows and weights of both add up, values unite; bounded backends keep their bounds. The other one is unchanged."""
 
     def law(rows: TotalStream) -> None:
         if make().by == "rows":
@@ -40,34 +40,35 @@ def check_merged_is_the_ranker_of_both_streams(make: Make, case: Case) -> None:
 
 @check("merge", needs=("merge",))
 def check_merged_goes_on(make: Make, case: Case) -> None:
-    """An empty one merged with one that was merged with older rows has all of them, is restored, and is its own."""
+    """An empty ranker merged with one that has merged older rows has all of them, can be restored, and is separate."""
 
     def law(rows: TotalStream) -> None:
-        mine = make()
-        if mine.by == "rows":
+        merged = make()
+        if merged.by == "rows":
             return
         cut = len(rows) * 2 // 3
-        near = np.flatnonzero(rows.times[:cut] >= rows.times[:cut].max(initial=0) - mine.longest // 2)
+        near = np.flatnonzero(rows.times[:cut] >= rows.times[:cut].max(initial=0) - merged.longest // 2)
         early, late = (rows.take(part) for part in np.array_split(near, 2))
         rest = rows.take(np.arange(cut, len(rows)))
         other = fed(make, case, late)
         other.merge(fed(make, case, early))
-        mine.merge(other)
-        oracle = TotalOracle(case.parameters, [row for part in (early, late) for row in rows_of(mine, part, len(part))])
-        for begin in beginnings(mine, mine.grain):
-            _expect_right(case, mine, oracle, begin, "merged with one that was merged")
-        before = visible(case, mine, rows, 0)
+        merged.merge(other)
+        whole = [row for part in (early, late) for row in rows_of(merged, part, len(part))]
+        oracle = TotalOracle(case.parameters, whole)
+        for begin in beginnings(merged, merged.grain):
+            _expect_right(case, merged, oracle, begin, "merged with one that was merged")
+        before = visible(case, merged, rows, 0)
         if case.has("snapshot"):
-            restored = case.restore(mine.snapshot())
+            restored = case.restore(merged.snapshot())
             expect_equal(visible(case, restored, rows, 0), before, "merged and restored")
         case.driver.feed(other, rest, 0, len(rest))
-        expect_equal(visible(case, mine, rows, 0), before, "merged, when the other one went on")
+        expect_equal(visible(case, merged, rows, 0), before, "merged, after the other one continued")
 
     holds_for(case, seeded(case), law)
 
 
 def _expect_right(case: Case, backend: Any, oracle: TotalOracle, begin: int, label: str) -> None:
-    """Exact totals are those of the oracle, certain bounds hold; what may be off is left to other checks."""
+    """Exact totals equal those of the oracle, and certain bounds hold; other checks cover uncertain bounds."""
     top = backend.since(begin)
     if case.info.guarantee == "exact":
         expect_exact(top, oracle.answer(begin, 2**63), f"{label}, since {begin}")
@@ -76,14 +77,14 @@ def _expect_right(case: Case, backend: Any, oracle: TotalOracle, begin: int, lab
 
 
 def _parts(rows: TotalStream) -> tuple[TotalStream, TotalStream]:
-    """The rows dealt to two streams; every fifth goes to both."""
+    """The rows distributed to two streams; every fifth goes to both."""
     lots = (rows.times * 31 + rows.objects * 7 + rows.values.view(np.int64)) % 5
     return rows.take(np.flatnonzero(lots != 0)), rows.take(np.flatnonzero(lots <= 1))
 
 
 @check("merge", needs=("merge",), guarantees=("exact",))
 def check_merge_has_no_order(make: Make, case: Case) -> None:
-    """A with B is B with A, (A with B) with C is A with (B with C), and one without rows changes nothing."""
+    """Merging is commutative and associative, and an empty ranker changes nothing."""
 
     def law(rows: TotalStream) -> None:
         if make().by == "rows":
@@ -91,24 +92,24 @@ def check_merge_has_no_order(make: Make, case: Case) -> None:
         deal = np.arange(len(rows)) % 3
         parts = [rows.take(np.flatnonzero(deal == part)) for part in range(3)]
         orders = ((0, 1, 2), (1, 0, 2), (2, 1, 0))
-        seen = []
+        states = []
         for order in orders:
             first, *others = (fed(make, case, parts[part]) for part in order)
             for other in (*others, make()):
                 first.merge(other)
-            seen.append(visible(case, first, rows, 0))
+            states.append(visible(case, first, rows, 0))
         grouped, tail = fed(make, case, parts[0]), fed(make, case, parts[1])
         tail.merge(fed(make, case, parts[2]))
         grouped.merge(tail)
-        for got in (*seen[1:], visible(case, grouped, rows, 0)):
-            expect_equal(got, seen[0], "merged in another order")
+        for got in (*states[1:], visible(case, grouped, rows, 0)):
+            expect_equal(got, states[0], "merged in another order")
 
     holds_for(case, seeded(case), law)
 
 
 @check("merge", needs=("merge",))
 def check_merge_refuses_other_rankers(make: Make, case: Case) -> None:
-    """Another class, or other parameters, raise InputError and change nothing; so do windows in rows."""
+    """Another class, other parameters and windows in rows raise InputError and change nothing."""
     rows = case.driver.seeded(case, 1)
     backend = fed(make, case, rows)
     before = visible(case, backend, rows, len(rows))

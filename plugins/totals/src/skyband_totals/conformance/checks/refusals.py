@@ -1,4 +1,4 @@
-"""What cannot be is refused, by name, and changes nothing."""
+"""Invalid input is refused by name, and changes nothing."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ COUNT = 2
 
 @check("bad-input", guarantees=("exact",))
 def check_a_total_beyond_64_bits_is_refused(make: Make, case: Case) -> None:
-    """Weights whose sum over the longest window would leave 64 bits are refused; those that expired make room."""
+    """Weights whose sum over the longest window would exceed 64 bits are refused; expired rows make room."""
     if case.parameters.get("total") != "sum":
         return
     heavy, step = 2.0**53, make().longest
@@ -22,21 +22,21 @@ def check_a_total_beyond_64_bits_is_refused(make: Make, case: Case) -> None:
         weights = np.full(1023, heavy * backend.unit)
         for round_ in range(3):  # 2^63 − 2^53 fit, and again when the first have expired
             for start in range(0, 1023, cut):
-                some = weights[start : start + cut]
-                backend.update(np.full(len(some), 2 * round_ * step), np.arange(len(some)), weights=some)
+                part = weights[start : start + cut]
+                backend.update(np.full(len(part), 2 * round_ * step), np.arange(len(part)), weights=part)
         before = backend.snapshot() if case.has("snapshot") else b""
         try:
             backend.update([4 * step], [1], weights=[heavy * backend.unit])
         except InputError as error:
             expect("64 bits" in str(error), f"the error does not say why: {error}")
-            expect_equal(backend.snapshot() if case.has("snapshot") else b"", before, "after what was refused")
+            expect_equal(backend.snapshot() if case.has("snapshot") else b"", before, "after the refused update")
             continue
-        raise AssertionError("a total beyond 64 bits was taken")
+        raise AssertionError("a total beyond 64 bits was accepted")
 
 
 @check("bad-input")
 def check_wrong_parameters_are_named(make: Make, case: Case) -> None:
-    """Parameters that cannot be are refused, by name."""
+    """Invalid parameters are refused by name."""
     good = dict(make().parameters())
     wrong: list[tuple[str, Any]] = [
         ("k", 0),
@@ -58,11 +58,11 @@ def check_wrong_parameters_are_named(make: Make, case: Case) -> None:
         except ConfigError as error:
             expect_equal([problem.field for problem in error.problems], [name], f"fields named for {name} = {value!r}")
             continue
-        raise AssertionError(f"{name} = {value!r} was taken")
+        raise AssertionError(f"{name} = {value!r} was accepted")
     for changed, field in (({"k": None, "share": None, "at_least": None}, "k"), ({"windows": [5, 0]}, "windows[1]")):
         try:
             build(case.factory, {**good, **changed})
         except ConfigError as error:
             expect_equal([problem.field for problem in error.problems], [field], f"fields named for {changed}")
             continue
-        raise AssertionError(f"{changed} was taken")
+        raise AssertionError(f"{changed} was accepted")

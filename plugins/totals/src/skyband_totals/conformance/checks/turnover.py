@@ -1,4 +1,4 @@
-"""Objects rise, fall, leave and come back, asked now and then; bounds are tried where they bind."""
+"""Objects rise, fall, leave and return, with occasional queries; and bounds hold where they are tight."""
 
 from collections import Counter
 from typing import Any
@@ -17,14 +17,14 @@ SEEDS = range(10)
 MOMENTS = 14
 PANES = 30
 MOST_EXACT = 5000
-"""Entries up to which a backend is taken at its word that it is exact: with more, the rows would take long to make."""
+"""The most entries up to which `exact_up_to` is checked: with more, the check would take long."""
 
 
 @check("oracle", guarantees=("exact",))
 def check_objects_rise_leave_and_return(make: Make, case: Case) -> None:
-    """Objects of a small pool change places, leave and return; asked at random moments, the ranker itself, not a copy.
+    """Objects of a small pool change places, leave and return; the ranker itself is queried at random moments.
 
-    What is kept between answers, such as the next best objects, is then stale as often as it can be.
+    State between answers, such as the next best objects, is then stale as often as possible.
     """
     for seed in SEEDS:
         rng = np.random.default_rng([14, seed])
@@ -37,8 +37,8 @@ def check_objects_rise_leave_and_return(make: Make, case: Case) -> None:
         start = 0
         while start < len(rows):
             stop = min(start + int(rng.integers(1, 40)), len(rows))
-            asks = rng.random() < 0.7
-            if asks:  # with all rows of the pane
+            queries = rng.random() < 0.7
+            if queries:  # with all rows of the pane
                 stop = int(np.searchsorted(rows.times // grain, rows.times[stop - 1] // grain, side="right"))
             case.driver.feed(backend, rows, start, stop)
             oracle.rows.extend(rows_of(backend, rows.take(np.arange(start, stop)), stop - start))
@@ -47,7 +47,7 @@ def check_objects_rise_leave_and_return(make: Make, case: Case) -> None:
             begin = (now - int(rng.integers(longest))) // grain * grain
             if rng.random() < 0.2 and begin >= now - longest:
                 expect_exact(backend.since(begin), oracle.answer(begin, 2**63), f"seed {seed}, since {begin} at {now}")
-            if asks:
+            if queries:
                 moment = (now // grain + 1) * grain
                 backend.advance(moment)
                 place = int(rng.integers(len(backend.windows)))
@@ -59,17 +59,17 @@ def check_objects_rise_leave_and_return(make: Make, case: Case) -> None:
 
 @check("oracle", guarantees=("exact", "bounded"))
 def check_bounds_hold_where_they_bind(make: Make, case: Case) -> None:
-    """Blocks of one object between those of many equal ones, heavy rows among light ones: bounds hold and are narrow.
+    """Bounds hold and are narrow with blocks of one object between many equal ones, and heavy rows among light ones.
 
-    For what is certain, at every moment asked: low <= truth <= high to the unit, and where there is an `epsilon`,
-    high − low is at most that much of the grand total, whatever the moment.
+    If bounds are certain, at every queried moment low <= truth <= high to the unit, and with an `epsilon`, high − low
+    is at most that part of the grand total.
     """
     if make().by == "rows" or getattr(make(), "delta", 0.0):
         return
     for seed in range(4):
         backend = make(windows=[make().grain * 10**6], k=50, share=None)
         epsilon = getattr(backend, "epsilon", 0.0)
-        if 0 < epsilon < 0.1:  # more counters than the stream has objects for
+        if 0 < epsilon < 0.1:  # there would be more counters than objects
             return
         plain = binding(seed, int(np.ceil(2 / epsilon)) if epsilon else 20)
         weights = plain.weights if backend.total == "sum" else np.ones(len(plain))
@@ -92,7 +92,7 @@ def check_bounds_hold_where_they_bind(make: Make, case: Case) -> None:
 
 @check("edges", guarantees=("exact", "bounded"))
 def check_as_many_entries_as_are_exact(make: Make, case: Case) -> None:
-    """With exactly as many entries as `exact_up_to` says, all that is answered is exact, at every moment asked."""
+    """With exactly as many entries as `exact_up_to` says, all answers are exact, at every queried moment."""
     most = make().exact_up_to
     if not 0 < most <= MOST_EXACT or make().by == "rows":
         return
@@ -115,22 +115,22 @@ def check_as_many_entries_as_are_exact(make: Make, case: Case) -> None:
 
 @check("determinism", guarantees=("exact", "bounded"))
 def check_rows_of_one_time_have_no_order(make: Make, case: Case) -> None:
-    """The same rows, those of one time in another order: the same answers and the same bytes."""
+    """With rows of equal times in another order, answers and bytes are the same."""
     if make().order_matters or make().by == "rows":
         return
     for seed in range(4):
         rows: Any = case.driver.seeded(case, seed + 1)
         rng = np.random.default_rng([17, seed])
         shuffled = rows.take(np.lexsort((rng.random(len(rows)), rows.times)))
-        one, other = (_seen(make, case, each) for each in (rows, shuffled))
-        expect_equal(other, one, "with the rows of each time in another order")
+        first, second = (_visible(make, case, each) for each in (rows, shuffled))
+        expect_equal(second, first, "with the rows of each time in another order")
 
 
 @check("batch-split")
 def check_answers_on_the_way_are_those_of_asking(make: Make, case: Case) -> None:
-    """Moments answered within a batch, several a call, are answered as by a ranker that stops there and is asked."""
+    """Several moments within a batch are answered as by a ranker that stops at each of them."""
     for seed in range(2):
-        backend, asked = make(), make()
+        backend, stopping = make(), make()
         rows = turnover(seed, backend.unit, backend.longest)
         times, objects, weights, values = columns(backend, rows, 0, len(rows))
         rng = np.random.default_rng([18, seed])
@@ -141,13 +141,13 @@ def check_answers_on_the_way_are_those_of_asking(make: Make, case: Case) -> None
         start = 0
         for moment in marks.tolist():
             stop = int(np.searchsorted(times, moment))
-            case.driver.feed(asked, rows, start, stop)
-            asked.advance(moment)
+            case.driver.feed(stopping, rows, start, stop)
+            stopping.advance(moment)
             start = stop
-            for place in range(len(asked.windows)):
-                top, wanted = next(tops), asked.top(place)
+            for place in range(len(stopping.windows)):
+                top, other = next(tops), stopping.top(place)
                 got = top.objects.tolist(), top.totals.tolist(), top.grand, top.rest
-                expected = wanted.objects.tolist(), wanted.totals.tolist(), wanted.grand, wanted.rest
+                expected = other.objects.tolist(), other.totals.tolist(), other.grand, other.rest
                 expect_equal(got, expected, f"seed {seed}, window {place} at {moment}")
 
 
@@ -156,7 +156,7 @@ def _totals(objects: Any, weights: Any) -> Counter[int]:
     return Counter(dict(zip(keys.tolist(), np.bincount(places, weights).astype(np.int64).tolist(), strict=True)))
 
 
-def _seen(make: Make, case: Case, rows: TotalStream) -> tuple[Any, bytes]:
+def _visible(make: Make, case: Case, rows: TotalStream) -> tuple[Any, bytes]:
     backend = make()
     case.driver.feed(backend, rows, 0, len(rows))
     return case.driver.answers(backend, rows, len(rows)), backend.snapshot() if case.has("snapshot") else b""
