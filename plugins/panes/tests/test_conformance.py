@@ -1,4 +1,4 @@
-"""Every backend of this distribution does what its role asks."""
+"""Conformance of the sketch of this distribution with its role."""
 
 from skyband_specs.suite import *  # noqa: F403
 

@@ -1,4 +1,4 @@
-"""What of distinct-count a sketch that keeps panes cannot do is refused, and why."""
+"""distinct-count refuses what a sketch with panes cannot do, with the reason."""
 
 import pyarrow as pa
 import pytest
@@ -15,7 +15,7 @@ QUERY = {"kind": "distinct-count", "time": "t", "item": "item", "every": "5 seco
         ({"windows": ["5 seconds"], "value": "value"}, "backends.sketch: hll-panes has no parameter 'values'"),
         (
             {"windows": [], "longest": "12 seconds"},
-            "lacks any-since, which the query needs: a pane is one HLL",
+            "lacks any-since, which the query needs: a pane has one HLL",
         ),
     ],
 )

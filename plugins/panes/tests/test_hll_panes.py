@@ -1,4 +1,4 @@
-"""What the checks of all sketches do not see of the wrapped one."""
+"""Checks of the wrapped sketch, beyond those of all sketches."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_panes_before_zero_begin_at_multiples_too():
 
 
 @pytest.mark.parametrize("since", [1, 9, -1, 15])
-def test_a_moment_inside_a_pane_is_refused_rather_than_rounded(since):
+def test_a_moment_inside_a_pane_is_refused_instead_of_rounded(since):
     sketch = HllPanes(pane=10)
     sketch.update([5], keys(1, 1))
     for ask in (sketch.estimate, sketch.bounds):
@@ -34,7 +34,7 @@ def test_a_moment_inside_a_pane_is_refused_rather_than_rounded(since):
 
 
 @pytest.mark.parametrize("value", ["a", 10.0, None])
-def test_what_is_no_moment_is_refused(value):
+def test_a_value_that_is_not_a_moment_is_refused(value):
     sketch = HllPanes(pane=10)
     for call, argument in ((sketch.estimate, "since"), (sketch.bounds, "since"), (sketch.forget, "before")):
         with pytest.raises(InputError, match=f"{argument}: must be a whole number"):
@@ -49,7 +49,7 @@ def test_a_key_of_two_panes_counts_once():
     assert len(sketch) == 5
 
 
-def test_forgetting_drops_whole_panes_only():
+def test_forgetting_only_drops_whole_panes():
     sketch = HllPanes(pane=10)
     sketch.update([0, 10, 20], keys(1, 3))
     before = sketch.estimate(10)
@@ -59,12 +59,12 @@ def test_forgetting_drops_whole_panes_only():
     assert len(sketch) == 1
 
 
-def test_a_smaller_epsilon_or_delta_takes_more_registers():
+def test_a_smaller_epsilon_or_delta_needs_more_registers():
     sizes = [HllPanes(epsilon=epsilon, delta=delta)._lg_k for epsilon, delta in ((0.1, 0.3), (0.1, 0.01), (0.01, 0.01))]
     assert sizes == sorted(set(sizes))
 
 
-def test_what_no_hll_can_do_is_refused():
+def test_an_epsilon_that_no_hll_can_reach_is_refused():
     with pytest.raises(ConfigError, match=r"epsilon: must be at least 0\.00\d+ with delta = 0\.01"):
         HllPanes(epsilon=1e-4, delta=0.01)
 
@@ -77,13 +77,13 @@ def test_merging_is_refused_with_the_reason():
 def test_a_snapshot_with_a_damaged_sketch_is_refused():
     sketch = HllPanes(pane=10)
     sketch.update([1], keys(1, 1))
-    held = skyband.snapshot.decode(sketch.snapshot())
-    wrong = {**held.arrays, "sketches": np.zeros_like(held.arrays["sketches"])}
-    with pytest.raises(SnapshotError, match="that of pane 0 is no HLL_8"):
-        skyband.restore(skyband.snapshot.encode(held.header, wrong))
+    decoded = skyband.snapshot.decode(sketch.snapshot())
+    wrong = {**decoded.arrays, "sketches": np.zeros_like(decoded.arrays["sketches"])}
+    with pytest.raises(SnapshotError, match="that of pane 0 is not an HLL_8"):
+        skyband.restore(skyband.snapshot.encode(decoded.header, wrong))
 
 
-def test_a_query_whose_moments_are_no_pane_starts_is_refused_before_it_runs():
+def test_a_query_with_moments_inside_panes_is_refused_before_it_runs():
     import pyarrow as pa
     from skyband.engines.local import apply
     from skyband_distinct.distinct_count.query import DistinctCount
@@ -108,6 +108,6 @@ def test_a_pane_is_a_duration_or_a_number(pane, length):
 
 
 @pytest.mark.parametrize("pane", ["soon", "0 seconds", 0, -1, 1.5, True])
-def test_a_pane_that_is_no_length_is_refused(pane):
+def test_a_pane_that_is_not_a_length_is_refused(pane):
     with pytest.raises(skyband.ConfigError, match=r"^pane: must be"):
         skyband.create("sketch", "hll-panes", pane=pane)

@@ -1,4 +1,4 @@
-"""The README's example prints what it says, and its figures are the sketch's."""
+"""The README's example prints what it says, and its figures are right."""
 
 import io
 import re
@@ -18,6 +18,6 @@ def test_the_example_prints_what_it_says():
     assert printed.getvalue().splitlines() == re.findall(r"print\(.*\)  # (.*)", program)
 
 
-def test_a_pane_takes_the_memory_it_says():
+def test_a_pane_takes_the_memory_that_the_readme_states():
     sketch = skyband.create("sketch", "hll-panes")
     assert f"{2**sketch._lg_k // 1024} KB a pane at epsilon {sketch.epsilon} and delta {sketch.delta}" in README

@@ -1,1 +1,1 @@
-"""A library wrapped for Skyband: an Apache DataSketches HLL for each pane of time."""
+"""Distinct counts from an Apache DataSketches HLL for each pane of time."""

@@ -19,11 +19,11 @@ from skyband.state_validation import StateReader
 from skyband_panes.hll_image import problem_of
 
 SIZES = range(7, 22)
-"""Logarithms of the registers an HLL may have; DataSketches has none above 2^21."""
+"""Logarithms of the possible numbers of registers; DataSketches allows at most 2^21."""
 
 
 def _as_length(value: Any) -> Any:
-    """The length of a pane that is written as a duration; numbers, and what is neither, as they are."""
+    """The length of a pane given as a duration; other values are unchanged."""
     if isinstance(value, str):
         parsed_value = parsed(value)
         return parsed_value.length if isinstance(parsed_value, Duration) else value
@@ -39,18 +39,18 @@ def _check_pane(value: Any) -> str | None:
 
 @define(eq=False)
 class HllPanes(Sketch):
-    """Apache DataSketches: a HyperLogLog sketch for each pane of time, united when asked.
+    """An Apache DataSketches HyperLogLog sketch for each pane of time, united for each answer.
 
     Answers are for the start of any pane, not for any moment. A sketch has the fewest registers, a power of two, with
-    which the error that DataSketches states for unions exceeds `epsilon` with probability `delta` or less. Rows must
-    come in order of time for equal input to give equal bytes; estimates are right for late rows too. Use it to compare
-    with, or where other programs of DataSketches read the state.
+    which the error that DataSketches states for unions exceeds `epsilon` with probability `delta` or less. Equal input
+    leads to equal bytes only if rows arrive in time order; estimates are right for late rows too. Use it for
+    comparison, or to share the state with other programs that use DataSketches.
 
     Parameters
     ----------
     pane : duration | int, default 60000000
-        length of a pane, such as "1 minute" or "1000 rows"; a number is in the unit of the times, in a job
-        microseconds or rows (above 0)
+        length of a pane, such as "1 minute" or "1000 rows"; a number is in the unit of the times: microseconds or
+        rows in a job (above 0)
     epsilon : float, default 0.02
         relative error that delta of the answers may exceed (above 0 and below 1)
     delta : float, default 0.05
@@ -58,7 +58,7 @@ class HllPanes(Sketch):
 
     Complexity
     ----------
-    Update O(1) a row, in Python. Estimate O(panes since the moment), each of up to 2^lg_k bytes, 2^lg_k being the
+    Update O(1) a row, in Python. Estimate O(panes since the moment), each of up to 2^lg_k bytes, the number of
     registers. `forget` drops panes.
 
     References
@@ -85,8 +85,8 @@ class HllPanes(Sketch):
         check=_check_pane,
         bounds="above 0",
         converter=_as_length,
-        help='length of a pane, such as "1 minute" or "1000 rows"; a number is in the unit of the times, in a job '
-        "microseconds or rows",
+        help='length of a pane, such as "1 minute" or "1000 rows"; a number is in the unit of the times: '
+        "microseconds or rows in a job",
     )
     epsilon: float = number(0.02, above=0, below=1, help="relative error that delta of the answers may exceed")
     delta: float = number(0.05, above=0, below=1, help="share of the answers that may be off by more than epsilon")
@@ -133,14 +133,16 @@ class HllPanes(Sketch):
         self._panes = {pane: sketch for pane, sketch in self._panes.items() if (pane + 1) * self.pane > last}
 
     def _merge(self, other: Self) -> None:  # noqa: ARG002
-        raise InputError("other", "cannot be merged: the bytes of a union are not those of one HLL of both streams")
+        raise InputError(
+            "other", "cannot be merged: the bytes of a union differ from those of a single HLL of both streams"
+        )
 
     def __len__(self) -> int:
         return len(self._panes)
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the panes, as DataSketches writes them."""
+        """Bytes of the panes, as serialized by DataSketches."""
         return sum(sketch.get_updatable_serialization_bytes() for sketch in self._panes.values())
 
     def _state(self) -> dict[str, Array]:
@@ -161,8 +163,8 @@ class HllPanes(Sketch):
         blobs, bounds = column.tobytes(), pairwise(reader.offsets("offsets", len(panes), len(column)).tolist())
         images = [blobs[start:stop] for start, stop in bounds]
         for pane, image in zip(panes.tolist(), images, strict=True):
-            wrong = problem_of(image, self._lg_k)
-            reader.require(wrong is None, "sketches", f"must each be an HLL: that of pane {pane} {wrong}")
+            problem = problem_of(image, self._lg_k)
+            reader.require(problem is None, "sketches", f"must each be an HLL: that of pane {pane} {problem}")
         try:
             sketches = [hll_sketch.deserialize(image) for image in images]
         except (RuntimeError, ValueError, IndexError) as error:

@@ -1,4 +1,4 @@
-"""What this distribution brings; imported to list it, so it imports no backend."""
+"""The hooks of skyband-panes, imported by discovery, and so without any backend."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,13 +14,13 @@ def skyband_backends() -> list[BackendInfo]:
             role="sketch",
             name="hll-panes",
             factory="skyband_panes.hll_panes:HllPanes",
-            summary="an Apache DataSketches HLL for each pane, united when asked",
+            summary="an Apache DataSketches HLL for each pane, united for each answer",
             guarantee="bounded",
             reference="Flajolet, Fusy, Gandouet and Meunier 2007; panes: Li, Maier, Tufte, Papadimos and Tucker 2005",
             lacks={
-                "any-since": "a pane is one HLL: what came in its first half cannot be told from the rest",
-                "merge": "a union of HLLs estimates as well as one HLL of both streams, but is not the same bytes",
-                "out-of-order": "an HLL remembers the order of its keys in its running estimate",
+                "any-since": "a pane has one HLL, which cannot be split",
+                "merge": "a union of HLLs estimates as well as one HLL of both streams, but has other bytes",
+                "out-of-order": "the running estimate of an HLL depends on the order of its keys",
             },
         ),
     ]
@@ -28,7 +28,7 @@ def skyband_backends() -> list[BackendInfo]:
 
 @hookimpl
 def skyband_cases(role: str, name: str) -> list[Mapping[str, Any]]:
-    """Panes so short that the streams of the checks cross many of them."""
+    """Short panes, so that the streams of the checks cross many of them."""
     if (role, name) != ("sketch", "hll-panes"):
         return []
     return [{"epsilon": 0.1, "delta": 0.05, "pane": 5}, {"epsilon": 0.05, "delta": 0.1, "pane": 64}]
