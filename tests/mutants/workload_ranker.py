@@ -108,7 +108,7 @@ class Reference(WorkloadRanker):
 
     def _reconfigure(self, queries: Sequence[TopKQuery]) -> None:
         if self.on_demand:
-            raise ConfigError(Problem("queries", "cannot change where they say what is kept"))
+            raise ConfigError(Problem("queries", "cannot change during a run with `on_demand`"))
         joined = ALWAYS if self._passed is None else max(self._passed, self._last + 1)
         running = dict(zip(self.queries, self._since, strict=True))
         self._since = [running.get(query, joined) for query in queries]

@@ -24,7 +24,7 @@ def made(name, queries, by="time"):
 
 
 def changed(workload, queries, joined):
-    """The workload when its queries become `queries`: those that run already go on."""
+    """The workload after its queries become `queries`: those already running continue."""
     running = {}
     for query, since in zip(workload.queries, workload.since, strict=True):
         key = (query.window, query.slide, query.k, query.phase % query.slide)
@@ -80,7 +80,7 @@ def test_minimal_backends_retain_the_union_of_the_tops(name, queries, content, a
 
 @given(QUERIES, ROWS)
 @settings(max_examples=60, deadline=None)
-def test_mintopk_retains_what_each_query_needs_alone(queries, content):
+def test_mintopk_retains_what_each_query_would_need_alone(queries, content):
     ranker, times = made("mintopk", queries), np.cumsum([gap for gap, _, _ in content]).astype(int)
     rows = [(int(time), row[1], row[2]) for time, row in zip(times, content, strict=True)]
     if rows:
@@ -90,7 +90,7 @@ def test_mintopk_retains_what_each_query_needs_alone(queries, content):
 
 
 @pytest.mark.parametrize("name", BACKENDS)
-def test_rows_that_came_while_other_queries_ran_are_restored(name):
+def test_rows_from_before_a_change_of_queries_are_restored(name):
     ranker = made(name, [(10, 1, 2), (20, 7, 2)])
     ranker.update(np.arange(12), np.arange(12), np.arange(12.0))
     ranker.reconfigure([(20, 7, 2)])
@@ -99,7 +99,7 @@ def test_rows_that_came_while_other_queries_ran_are_restored(name):
 
 
 def scaled(varied, granularity, queries=40):
-    """A workload of the thesis, a thousandth of its size."""
+    """A workload of the thesis, at a thousandth of its size."""
     return [
         (query.window // 1000, max(query.slide // 1000, 1), max(query.k // 10, 1))
         for query in thesis_workload(varied, queries, granularity)
@@ -122,7 +122,7 @@ def test_backends_agree_on_the_workloads_of_the_thesis(varied, granularity):
     assert all(found[name] == found["paneband"] for name in BACKENDS)
 
 
-def test_paneband_retains_little_more_than_the_least():
+def test_paneband_retains_little_more_than_the_minimum():
     queries = scaled("all", 1000)
     rng = np.random.default_rng(6)
     scores = rng.random(5000)
@@ -135,7 +135,7 @@ def test_paneband_retains_little_more_than_the_least():
 
 
 @pytest.mark.parametrize("name", BACKENDS)
-def test_a_long_silence_is_answered_and_forgotten(name):
+def test_a_long_gap_is_answered_and_forgotten(name):
     ranker = made(name, [(5, 1, 2), (1_000, 100, 3)])
     ranker.update([0, 1, 2], [1, 2, 3], [1.0, 3.0, 2.0])
     answered = ranker.update([1_000_000], [4], [1.0])
@@ -146,7 +146,7 @@ def test_a_long_silence_is_answered_and_forgotten(name):
 
 
 @pytest.mark.parametrize("name", BACKENDS)
-def test_rows_after_a_long_silence_meet_only_the_windows_still_open(name):
+def test_rows_after_a_long_gap_are_only_in_windows_still_open(name):
     ranker, whole = made(name, [(10, 1, 2)]), made("paneband", [(10, 1, 2)])
     times = np.concatenate(([0], 300_000 + np.arange(20_000)))
     scores = np.random.default_rng(7).random(len(times))
@@ -157,19 +157,19 @@ def test_rows_after_a_long_silence_meet_only_the_windows_still_open(name):
 
 
 @pytest.mark.parametrize("name", BACKENDS)
-def test_a_silence_that_owes_more_answers_than_memory_holds_is_refused(name):
+def test_a_gap_with_more_answers_than_memory_holds_is_refused(name):
     ranker = made(name, [(10, 1, 1), (20, 2, 1)])
     ranker.update([0], [1], [1.0])
     before = ranker.snapshot()
     with pytest.raises(InputError, match="about 1,649,267,441,664 answers are due"):
         ranker.update([5, 2**40], [1, 2], [1.0, 1.0])
-    with pytest.raises(InputError, match="start a new ranker after such a silence"):
+    with pytest.raises(InputError, match="start a new ranker after such a gap"):
         ranker.advance(2**62)
     assert ranker.snapshot() == before
 
 
 @pytest.mark.parametrize("name", ["mtoplist", "mtopband", "mintopk"])
-def test_more_windows_at_once_than_can_be_planned_are_refused(name):
+def test_more_open_windows_than_can_be_planned_are_refused(name):
     with pytest.raises(ConfigError, match=r"at most 16,777,216 at once \(got 4,611,686,018,427,387,904\)"):
         made(name, [(2**62, 1, 1)])
     ranker = made(name, [(4, 2, 1)])
@@ -179,7 +179,7 @@ def test_more_windows_at_once_than_can_be_planned_are_refused(name):
 
 
 @pytest.mark.parametrize("name", BACKENDS)
-def test_large_k_takes_no_room_of_its_own(name):
+def test_large_k_allocates_nothing_by_itself(name):
     ranker = made(name, [(10, 5, 2**62), (8, 4, 1)])
     answered = ranker.update(np.arange(40), np.arange(40), np.arange(40.0))
     assert max(len(answer.objects) for answer in answered) == 10
@@ -187,14 +187,14 @@ def test_large_k_takes_no_room_of_its_own(name):
 
 
 @pytest.mark.parametrize("name", BACKENDS)
-def test_read_only_input_is_taken_without_a_change_of_type(name):
+def test_read_only_input_is_accepted_without_conversion(name):
     column = np.arange(6)
     column.flags.writeable = False
     assert len(made(name, [(4, 2, 2)]).update(column, column, column.astype(float))) == 2
 
 
 @pytest.mark.parametrize("name", BACKENDS)
-def test_pairs_of_equal_scores_are_ranked_by_object_however_many_they_are(name):
+def test_any_number_of_pairs_with_equal_scores_is_ranked_by_object(name):
     objects, scores = np.arange(1000)[::-1].copy(), np.arange(1000)[::-1] // 2.0
     (answer,) = made(name, [(1000, 1000, 400)], "rows").update(np.arange(1000), objects, scores)
     assert answer.objects.tolist() == objects[np.lexsort((objects, -scores))][:400].tolist()

@@ -1,4 +1,4 @@
-"""paneband's delay line changes when rows are ranked, never an answer, a snapshot or what is kept."""
+"""paneband's delay line changes when rows are ranked, but no answer, snapshot or number of kept rows."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ TIMES = {
 }
 QUERIES = [(1600, 90, 20), (2500, 410, 7, 3), (4001, 377, 60), (6000, 1000, 1)]
 LONG = [(3000, 800, 5)]
-"""Panes so long that most rows are below the limit of theirs."""
+"""Panes so long that most rows are below the limit of their pane."""
 
 
 def stream(scores, times):
@@ -50,7 +50,7 @@ def assert_equal(given, wanted):
 @pytest.mark.parametrize("queries", [QUERIES, LONG], ids=["many", "long panes"])
 @pytest.mark.parametrize("times", TIMES)
 @pytest.mark.parametrize("scores", SCORES)
-def test_answers_are_those_of_one_ranked_list(scores, times, queries):
+def test_answers_are_those_of_a_single_ranked_list(scores, times, queries):
     line, plain = made("paneband", queries, times), made("mtoplist", queries, times)
     columns = stream(scores, times)
     for begin, end in ((0, 5000), (5000, 5010), (5010, ROWS)):
@@ -72,8 +72,8 @@ SHORT = {
 @pytest.mark.parametrize("scores", ["uniform", "falling", "ties", "one score", "always lower"])
 @pytest.mark.parametrize("short", SHORT)
 @pytest.mark.parametrize("long", [[], [(3000, 1000, 20)]], ids=["alone", "beside a long one"])
-def test_short_windows_answered_often(long, short, scores, times):
-    """Their answers are of the youngest rows, which are not ranked for them."""
+def test_frequent_answers_over_short_windows(long, short, scores, times):
+    """Their answers consist of the latest rows, which are not ranked for them."""
     columns = [column[:5000] for column in stream(scores, times)]
     line, plain = (made(name, [*long, *SHORT[short]], times) for name in ("paneband", "mtoplist"))
     for first in range(0, 5000, 1700):
@@ -84,8 +84,8 @@ def test_short_windows_answered_often(long, short, scores, times):
 
 @pytest.mark.parametrize("scores", ["uniform", "falling"])
 @pytest.mark.parametrize("times", ["rows", "bursts"])
-def test_rows_wait_for_long_windows_though_there_are_short_ones(times, scores):
-    """And the best of the youngest outlast several lines, and are not found anew for each answer."""
+def test_rows_wait_for_long_windows_although_there_are_short_ones(times, scores):
+    """And the best of the latest rows outlast several lines, instead of being found again for each answer."""
     queries = [(3000, 300, 20), (100, 7, 5)]
     moments, objects, ranks = stream(scores, times)
     line, waited, found = made("paneband", queries, times), 0, set()
@@ -100,8 +100,8 @@ def test_rows_wait_for_long_windows_though_there_are_short_ones(times, scores):
 
 @pytest.mark.parametrize("times", ["rows", "bursts"])
 @pytest.mark.parametrize("long", [(2000, 900, 3), (3000, 170, 5)])
-def test_the_best_of_the_youngest_outlast_a_line_of_which_few_rows_are_left(long, times):
-    """A long window's answer ends the line, whose other rows are dropped unranked."""
+def test_the_best_of_the_latest_rows_outlast_a_line_of_which_few_rows_are_left(long, times):
+    """An answer over a long window ends the line, whose other rows are dropped unranked."""
     columns = stream("waves", times)
     line, plain = (made(name, [long, *SHORT["one"]], times) for name in ("paneband", "mtoplist"))
     for first in range(0, 7000, 1700):
@@ -128,7 +128,7 @@ def test_queries_change_and_snapshots_are_taken_in_the_middle_of_a_line(scores, 
 
 
 @pytest.mark.parametrize("scores", ["uniform", "rising", "falling", "one score"])
-def test_a_snapshot_does_not_tell_how_the_rows_were_cut(scores):
+def test_a_snapshot_does_not_depend_on_batches(scores):
     whole, cut = made("paneband", QUERIES, "bursts"), made("paneband", QUERIES, "bursts")
     columns = stream(scores, "bursts")
     whole.update(*columns)
@@ -140,8 +140,8 @@ def test_a_snapshot_does_not_tell_how_the_rows_were_cut(scores):
 
 @pytest.mark.parametrize("queries", [QUERIES, LONG, [(1624, 162, 66)]], ids=["many", "long panes", "short"])
 @pytest.mark.parametrize("scores", SCORES)
-def test_the_state_is_bounded_by_what_answers_need(scores, queries):
-    """Between calls too, when nobody asks how many rows are kept: three rows in the line for each object."""
+def test_the_state_is_limited_to_what_answers_need(scores, queries):
+    """Also between calls, without a call of `len`: at most three rows in the line for each kept object."""
     ranker = made("paneband", queries, "rows")
     _, objects, values = stream(scores, "rows")
     longest = max(query[0] for query in queries)
@@ -170,21 +170,21 @@ def items_of(content, repeats):
 
 @given(ITEMS, st.sampled_from([1, 30]))
 @settings(max_examples=100, deadline=None)
-def test_the_radix_sort_ranks_as_the_merge_sort_does(content, repeats):
+def test_the_radix_sort_ranks_like_the_merge_sort(content, repeats):
     items = items_of(content, repeats)
     assert np.array_equal(radix.ranking(items, len(items)), kskyband.ranking(items, len(items)))
 
 
 @given(st.integers(0, 2**32), st.sampled_from(list(SCORES)))
 @settings(max_examples=30, deadline=None)
-def test_scores_of_every_kind_are_ranked(seed, scores):
+def test_scores_of_all_kinds_are_ranked(seed, scores):
     items = items_of([(score, 0) for score in SCORES[scores](np.random.default_rng(seed), np.arange(700))], 1)
     assert np.array_equal(radix.ranking(items, 700), kskyband.ranking(items, 700))
 
 
 @given(ITEMS, st.integers(1, 40))
 @settings(max_examples=100, deadline=None)
-def test_thinning_drops_only_rows_that_k_later_ones_rank_before(content, k):
+def test_thinning_drops_only_rows_that_rank_after_k_later_ones(content, k):
     items = items_of(content, 3)
     band = kskyband.new(k, max(len(items), 1))
     band.buffer[: len(items)] = items

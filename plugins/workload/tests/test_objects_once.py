@@ -1,4 +1,4 @@
-"""An object once in the answers of a workload, by its best row of the window, against plain Python."""
+"""Workloads with each object once in an answer, by its best row in the window, against plain Python."""
 
 from collections import defaultdict
 
@@ -23,7 +23,7 @@ WORKLOAD = {"object": "number", "queries": ASKED, "repeats": "best", "delay": "0
 
 
 def reports(seed, count=700, objects=12):
-    """Reports of a few objects, many of one moment and of one score, each with a row number."""
+    """Rows of a few objects, many with equal times and scores, each with a row number."""
     table = events(seed, count).sort_by("ts")
     numbers = np.random.default_rng(seed).integers(0, objects, count)
     return (
@@ -34,7 +34,7 @@ def reports(seed, count=700, objects=12):
 
 
 def by_hand(table, by, order="largest"):
-    """(group…, at, query) -> [(object, score)], of every moment up to the end of the windows of the last row."""
+    """(group…, at, query) -> [(object, score)] for every moment up to the end of the last row's windows."""
     times = np.asarray(table["ts"].cast(pa.int64()))
     scores, objects = table["value"].to_pylist(), table["number"].to_pylist()
     groups = list(zip(*(table[name].to_pylist() for name in by), strict=True)) if by else [()] * len(table)
@@ -80,7 +80,7 @@ def test_every_answer_has_the_best_row_of_each_object(seed, by, order):
 
 
 @pytest.mark.parametrize("order", ["largest", "smallest"])
-def test_what_is_carried_is_of_the_latest_best_row(order):
+def test_carried_values_are_those_of_the_latest_best_row(order):
     table = reports(5)
     asked = family("top-k-workload", carry=["row", "place"], order=order, **{**WORKLOAD, "object": ["number", "side"]})
     times = np.asarray(table["ts"].cast(pa.int64()))
@@ -99,7 +99,7 @@ def test_what_is_carried_is_of_the_latest_best_row(order):
 
 
 @pytest.mark.parametrize("keys", [{}, {"carry": ["row", "words"], "order": "smallest"}])
-def test_neither_shards_nor_restarts_nor_order_can_be_seen(keys):
+def test_answers_depend_neither_on_shards_nor_on_restarts_or_order(keys):
     table = reports(6)
     asked = family("top-k-workload", **{**WORKLOAD, "delay": "20 seconds", "object": "name", **keys})
     whole = rows_of(local.apply(table, asked))
@@ -109,7 +109,7 @@ def test_neither_shards_nor_restarts_nor_order_can_be_seen(keys):
         assert rows_of(on_shards(shuffled, asked, shards, 5)[0]) == whole
 
 
-def test_windows_of_rows_rank_an_object_once():
+def test_windows_in_rows_rank_an_object_once():
     table = reports(7, 300)
     queries = [{"name": "a", "window": "40 rows", "slide": "15 rows", "k": 4}]
     result = local.apply(table, family("top-k-workload", **{**WORKLOAD, "queries": queries}))
@@ -124,7 +124,7 @@ def test_windows_of_rows_rank_an_object_once():
 
 
 @pytest.mark.parametrize("order", ["rising", "falling", "random"])
-def test_rows_that_wait_for_a_rare_answer_take_the_room_of_objects_not_of_rows(order):
+def test_rows_that_wait_for_a_rare_answer_need_memory_for_objects_not_for_rows(order):
     ranker = skyband.create("workload-ranker", "paneband", queries=[(10**9, 10**9, 3)], repeats="best")
     rng, sizes = np.random.default_rng(1), []
     for first in range(0, 40_000, 1000):
@@ -136,7 +136,7 @@ def test_rows_that_wait_for_a_rare_answer_take_the_room_of_objects_not_of_rows(o
     assert len(ranker) <= 7
 
 
-def test_queries_that_change_go_on():
+def test_changed_queries_continue():
     table = reports(8).combine_chunks()
     asked, more = family("top-k-workload", **WORKLOAD), {**ASKED[0], "name": "more", "k": 7}
     changed = family("top-k-workload", **{**WORKLOAD, "queries": [*ASKED[1:], more]})
@@ -153,7 +153,7 @@ def test_queries_that_change_go_on():
 
 
 @pytest.mark.parametrize("backend", ["mintopk", "mtoplist", "mtopband"])
-def test_a_backend_that_cannot_is_named(backend):
+def test_a_backend_without_repeats_is_refused_by_name(backend):
     said = (
         rf"^backends\.workload-ranker: {backend} has no parameter 'repeats', and the query's repeats = 'best' needs one"
     )
@@ -161,18 +161,18 @@ def test_a_backend_that_cannot_is_named(backend):
         bind(family("top-k-workload", **WORKLOAD), None, {"workload-ranker": backend})
 
 
-def test_it_is_the_query_that_says_it():
+def test_repeats_is_set_by_the_query_only():
     backends = {"workload-ranker": {"name": "paneband", "repeats": "best"}}
     with pytest.raises(
-        ConfigError, match=r"^query\.repeats: says what a backend does: set it to 'best' here, and drop"
+        ConfigError, match=r"^query\.repeats: must be set here, not for the backend: set it to 'best' here, and remove"
     ):
         bind(family("top-k-workload", **{**WORKLOAD, "repeats": "each"}), None, backends)
     with pytest.raises(ConfigError, match=r"repeats: must be one of each, best \(got 'once'\)"):
         family("top-k-workload", **{**WORKLOAD, "repeats": "once"})
 
 
-def test_of_the_rows_of_an_object_in_a_pane_the_best_alone_is_kept():
-    """Of equal ones the latest, however they came."""
+def test_only_the_best_row_of_an_object_in_a_pane_is_kept():
+    """Of equal ones the latest, however they arrived."""
     queries = [(8, 4, 9), (12, 6, 3)]
     for seed in range(5):
         random = np.random.default_rng(seed)

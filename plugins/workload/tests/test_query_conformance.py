@@ -1,4 +1,4 @@
-"""The contract of queries, kept by top-k-workload: one test a query and check."""
+"""The conformance checks of top-k-workload: a test for each query and check."""
 
 DISTRIBUTION = "skyband-workload"
 

@@ -1,4 +1,4 @@
-"""The largest trades of 8 October 2013 over hundreds of windows, on the local engine."""
+"""The largest trades of 8 October 2013 in hundreds of windows, on the local engine."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ MINUTE = 60_000_000
 
 @pytest.fixture(scope="module")
 def trades():
-    """ts, symbol, number (the row), volume, and change: the price's distance from the symbol's trade before, in %."""
+    """ts, symbol, number (of the row), volume, and change: from the symbol's previous price, in %."""
     folder = os.environ.get("SKYBAND_DATA")
     name = "trades_20131008_4sym.parquet"
     if not folder or not (Path(folder) / name).exists():
@@ -35,7 +35,7 @@ def trades():
 
 
 def workload(count):
-    """Windows of 1 minute to 1 hour, slides from 1 minute to the window, k to 50."""
+    """Windows of 1 minute to 1 hour, slides from 1 minute to the window, k up to 50."""
     rng = np.random.default_rng(count)
     windows = rng.integers(1, 61, count)
     return [
@@ -72,7 +72,7 @@ def test_sampled_answers_equal_sorting_the_window(trades, count, score):
     assert len(seen) > min(count, 50) // 2
 
 
-def test_each_symbol_is_a_stream_of_its_own(trades):
+def test_each_symbol_is_a_separate_stream(trades):
     queries = workload(20)
     grouped = local.apply(trades, ask(queries, "volume", by="symbol"))
     for symbol in pc.unique(trades["symbol"]).to_pylist():
@@ -92,7 +92,7 @@ def test_backends_agree_on_trades(trades, backend):
     assert local.apply(part, asked, {"workload-ranker": backend}) == local.apply(part, asked)
 
 
-def test_batches_as_they_come_give_the_same_rows(trades):
+def test_any_batches_give_the_same_rows(trades):
     asked = ask(workload(100), "volume", delay="1 second")
     run = local.LocalRun.start(asked, trades.schema)
     pieces = [run.push(batch) for batch in trades.combine_chunks().to_batches(max_chunksize=20_000)]

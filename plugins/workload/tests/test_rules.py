@@ -1,4 +1,4 @@
-"""Rules that come, change and go while a stream runs answer at once what they would have answered for ever."""
+"""Rules that arrive, change and end during a run: each answers at once as if it had always been in force."""
 
 from collections import Counter
 from itertools import pairwise
@@ -28,25 +28,25 @@ checked, started, batch_of, table_of = FRAME.checked, FRAME.started, FRAME.batch
 
 
 @pytest.mark.parametrize("by", [(), ("place",)], ids=["whole", "groups"])
-def test_rules_answer_what_they_would_have_answered_for_ever(by):
+def test_rules_answer_as_if_they_had_always_been_in_force(by):
     assert sum(checked(seed, by) for seed in range(25)) > 1000
 
 
-def test_a_rule_for_one_group_is_answered_there_alone():
+def test_a_rule_for_a_group_is_answered_only_there():
     assert sum(checked(seed, size={"filtered": True}) for seed in range(25)) > 700
     for seed in range(40, 52):
         checked(seed, kill=range(seed % 3, 6, 2), size={"filtered": True})
 
 
-def test_a_table_kept_from_changes_has_the_answers_of_rules_that_hold():
-    """Rules that come, change, end, and are for one group alone; cut by kills."""
+def test_a_table_kept_from_changes_has_the_answers_of_rules_in_force():
+    """Rules that arrive, change, end, and are for a single group, with kills in between."""
     for seed in range(8):
         FRAME.followed(seed, kill=range(seed % 3, 6, 2), size={"filtered": seed % 2 == 0})
     assert sum(FRAME.followed(seed, ()) for seed in range(20, 22)) > 50
 
 
-def test_groups_are_named_by_the_values_of_all_columns_of_by():
-    """Texts in a table of rules, whatever the columns hold; null is a value, as it is of a group."""
+def test_groups_are_identified_by_the_values_of_all_columns_of_by():
+    """As strings in a table of rules, whatever the type of the columns; null is a value, as for groups."""
     rows = table_of([(second, second % 3, 1.0, second % 2) for second in range(12)])
     day = pa.array([0, None] * 6, pa.int32()).cast(pa.date32())
     rows = rows.append_column("day", day).append_column("half", pa.array([0.0, -0.0, 0.5, 0.5] * 3))
@@ -65,8 +65,8 @@ def test_groups_are_named_by_the_values_of_all_columns_of_by():
     assert set(got["place"].to_pylist()) == {1}
 
 
-def test_a_thousand_groups_with_a_rule_each_have_their_turns_alone(monkeypatch):
-    """A trigger at which the rule of one group is due costs what it would with one rule."""
+def test_a_thousand_groups_with_a_rule_each_have_separate_turns(monkeypatch):
+    """A trigger at which the rule of one group is due costs as much as with a single rule."""
     monkeypatch.setattr(limits, "MOST_ENTRIES", 0)
     groups = 300
     run = started()
@@ -93,12 +93,12 @@ def test_an_object_counts_once_with_rules_too():
 
 
 @pytest.mark.parametrize("by", [(), ("place",)], ids=["whole", "groups"])
-def test_a_run_that_is_killed_goes_on_with_its_rules(by):
+def test_a_killed_run_continues_with_its_rules(by):
     for seed in range(40, 52):
         checked(seed, by, kill=range(seed % 3, 6, 2))
 
 
-def test_micro_batches_cannot_be_seen_in_answers_or_state():
+def test_answers_and_state_do_not_depend_on_micro_batches():
     for seed in range(20):
         rows, steps = FRAME.scenario(seed)
         rules = [(answered, came) for answered, came, _ in steps if came][:1]
@@ -113,7 +113,7 @@ def test_micro_batches_cannot_be_seen_in_answers_or_state():
         assert run.operator.snapshot() == twin.operator.snapshot()
 
 
-def test_shards_give_what_one_gives():
+def test_shards_give_the_answers_of_a_single_one():
     for seed in range(60, 70):
         rows, steps = FRAME.scenario(seed)
         query = started(()).operator.query
@@ -136,8 +136,8 @@ def test_shards_give_what_one_gives():
         assert merged.schema == query.result_schema(schema)
 
 
-def test_rules_that_come_in_another_order_to_each_shard_are_the_same():
-    """As those of several partitions of a stream do, two of one name among them, and an end before what it ends."""
+def test_rules_that_reach_shards_in_different_orders_are_the_same():
+    """As from several partitions of a stream: two with one name, and an end before the rule that it ends."""
     random = np.random.default_rng(8)
     rows = FRAME.random_rows(random, 60)
     rules = [Rule(f"r{number}", 1 + number, 1 + number % 3, 1 + number % MOST) for number in range(8)]
@@ -161,7 +161,7 @@ def test_rules_that_come_in_another_order_to_each_shard_are_the_same():
     assert set(FRAME.plain(merged, ())) == FRAME.expected(rows, [(None, good, rows)], ())
 
 
-def test_a_query_of_the_job_holds_for_ever_and_may_change_at_once():
+def test_a_query_of_the_job_is_always_in_force_and_may_change_at_once():
     rows = FRAME.random_rows(np.random.default_rng(3), 60)
     mine = {"name": "mine", "window": "7 seconds", "slide": "2 seconds", "k": 2}
     other = {"name": "other", "window": "12 seconds", "slide": "3 seconds", "k": 4}
@@ -185,7 +185,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("rule", "field", "why"), BAD, ids=[rule.name or "nameless" for rule, *_ in BAD])
-def test_a_rule_that_cannot_be_taken_is_a_bad_row(rule, field, why):
+def test_a_rule_that_cannot_be_applied_is_a_bad_row(rule, field, why):
     fixed = {"name": "fixed", "window": "7 seconds", "slide": "2 seconds", "k": 2}
     run = started(queries=[fixed])
     with pytest.raises(InputError, match=why) as raised:
@@ -205,7 +205,7 @@ def test_a_rule_that_cannot_be_taken_is_a_bad_row(rule, field, why):
     assert f'"name": "{rule.name}"' in bad["_value"][0].as_py()
 
 
-def test_a_name_twice_with_other_values_for_one_time_is_refused_both_times():
+def test_a_name_twice_with_different_values_for_one_time_is_refused_both_times():
     run = started(bad_rows="count")
     aside = []
     run.on_bad_rows = aside.append
@@ -215,7 +215,7 @@ def test_a_name_twice_with_other_values_for_one_time_is_refused_both_times():
     assert [len(bad) for bad in aside] == [2]
 
 
-def test_an_end_of_nothing_is_refused_as_often_as_it_comes():
+def test_an_end_without_a_rule_is_refused_each_time():
     run, aside = started(bad_rows="count"), []
     run.on_bad_rows = aside.append
     run.broadcast(rules_table([Rule("gone", None), Rule("fine", 2, 2, 2), Rule("gone", None)]))
@@ -223,8 +223,8 @@ def test_an_end_of_nothing_is_refused_as_often_as_it_comes():
     assert run.operator.take_metrics().dropped["bad"] == 2 == sum(map(len, aside))
 
 
-def test_many_rules_come_and_end():
-    """In time n log n: so many names, each looked for among all, would take minutes."""
+def test_many_rules_arrive_and_end():
+    """In O(n log n): if each of so many names were searched among all, it would take minutes."""
     names, begun = [f"rule {number}" for number in range(20_000)], process_time()
     run = started()
     run.broadcast(rules_table([Rule(name, 2, 2, 2) for name in names]))
@@ -234,7 +234,7 @@ def test_many_rules_come_and_end():
     assert process_time() - begun < 30
 
 
-def test_rows_of_another_table_are_no_rules():
+def test_rows_of_other_tables_are_not_rules():
     run = started()
     for table, why in (
         (pa.table({"name": ["a"]}), "rules.window: is missing"),
@@ -246,7 +246,7 @@ def test_rows_of_another_table_are_no_rules():
             run.broadcast(table)
 
 
-def test_a_query_without_limits_takes_no_rules():
+def test_a_query_without_limits_accepts_no_rules():
     mine = {"name": "mine", "window": "7 seconds", "slide": "2 seconds", "k": 2}
     with pytest.raises(InputError, match="takes no second table"):
         apply(table_of([(0, 1, 1.0, 0)]), {**KEYS, "queries": [mine]}, rules=rules_table([Rule("a", 1)]))
@@ -265,14 +265,14 @@ def test_a_query_without_limits_takes_no_rules():
         ),
     ],
 )
-def test_limits_and_queries_fit_each_other(keys, why):
+def test_limits_and_queries_must_fit_each_other(keys, why):
     with pytest.raises(ConfigError, match=why):
         make_query({**KEYS, **keys})
 
 
 @pytest.mark.parametrize("name", ["mtoplist", "mtopband", "mintopk"])
-def test_a_backend_that_keeps_views_only_says_why_it_takes_no_rules(name):
-    with pytest.raises(ConfigError, match=f"{name} lacks any-subquery, which the query needs: it keeps what the views"):
+def test_a_backend_that_keeps_only_views_says_why_it_accepts_no_rules(name):
+    with pytest.raises(ConfigError, match=f"{name} lacks any-subquery, which the query needs: it only keeps what"):
         started(backend=name)
 
 
@@ -288,7 +288,7 @@ def from_its_beginning(self, time):
 
 
 def whole_windows_only(self, begin, end):
-    """As queries that join a checkpoint do without limits."""
+    """Like queries that join a checkpoint without limits."""
     due = MOMENTS(self, begin, end)
     begins = dict(zip(self.rule.tolist(), self.begin.tolist(), strict=True))
     keep = due.since >= np.array([begins[rule] for rule in due.rule.tolist()], np.int64)
@@ -327,14 +327,14 @@ MUTANTS = [
 @pytest.mark.parametrize(
     ("owner", "name", "wrong"), MUTANTS, ids=[f"{number}-{one[1]}" for number, one in enumerate(MUTANTS)]
 )
-def test_the_oracle_sees_what_is_wrong(monkeypatch, owner, name, wrong):
+def test_the_oracle_detects_faults(monkeypatch, owner, name, wrong):
     monkeypatch.setattr(limits, "MOST_ENTRIES", 0)
     monkeypatch.setattr(owner, name, wrong)
     assert FRAME.seen(range(12), kill=range(0, 6, 2), size={"filtered": True})
 
 
 @pytest.mark.parametrize("rules", [[], [Rule("a", 2, 5, 1)]], ids=["no rules", "a rule"])
-def test_a_group_is_forgotten_once_nothing_of_it_can_be_asked_any_more(rules):
+def test_a_group_is_forgotten_once_no_rule_can_ask_for_it(rules):
     run = started()
     run.broadcast(rules_table(rules))
     for time, place, groups in ((0, 0, 0), (5, 1, 1), (LONGEST - 1, 1, 2), (LONGEST, 1, 1)):

@@ -1,4 +1,4 @@
-"""The scheduler names every moment and every view, each once."""
+"""The scheduler yields every moment and every view exactly once."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def due(queries, since, moments):
 
 
 @given(QUERIES, SINCE, st.integers(-30, 30), st.integers(0, 30))
-def test_moments_come_in_order_of_time_and_query(queries, since, after, length):
+def test_moments_are_ordered_by_time_and_query(queries, since, after, length):
     scheduler = scheduler_of(queries, since)
     scheduler.look_from(after)
     moments = scheduler.moments(after, after + length)
@@ -40,7 +40,7 @@ def test_moments_come_in_order_of_time_and_query(queries, since, after, length):
 
 
 @given(QUERIES, SINCE, st.integers(-30, 30), st.integers(0, 30))
-def test_a_plan_holds_each_view_with_its_outputs_and_what_they_need(queries, since, after, length):
+def test_a_plan_has_each_view_with_its_outputs_and_what_they_need(queries, since, after, length):
     plan = scheduler_of(queries, since).plan(after, after + length)
     views = {}
     for at, number in due(queries, since, range(after + 1, after + length + 10)):
@@ -80,7 +80,7 @@ def test_moments_beyond_64_bits_are_never_due(after):
     assert (moments.start <= moments.at).all()
 
 
-def test_the_thesis_counts_of_views():
+def test_the_numbers_of_views_in_the_thesis():
     """Examples 4.2.1 and 5.3.1: independent queries would need 12 views; the second has 10,091 in all."""
     same = Scheduler(analyse([TopKQuery(8, 2, 4), TopKQuery(8, 2, 3), TopKQuery(8, 2, 2)]))
     assert len(same.plan(1000, 1000).start) == 4
@@ -91,8 +91,8 @@ def test_the_thesis_counts_of_views():
 
 
 @given(QUERIES, st.lists(SINCE, min_size=1, max_size=2), st.lists(st.integers(0, 9), min_size=9, max_size=9))
-def test_several_that_are_asked_together_have_the_moments_and_panes_of_each(queries, since, steps):
-    """They stand at moments, beside them and at the same; those that are alike are looked up once."""
+def test_several_schedulers_together_have_the_moments_and_panes_of_each(queries, since, steps):
+    """They are at moments, between them and at the same ones; equal ones are looked up once."""
     schedulers, alone = ([scheduler_of(queries, since[place % len(since)]) for place in range(4)] for _ in range(2))
     now = [-place // 2 for place in range(4)]
     for one, two, begin in zip(schedulers, alone, now, strict=True):
@@ -108,7 +108,7 @@ def test_several_that_are_asked_together_have_the_moments_and_panes_of_each(quer
             assert all(map(np.array_equal, together[number], expected))
             assert schedulers[number].next_moment == two.next_moment
             assert starts[number].tolist() == two.starts(begin, end).tolist()
-        # Some wait for their next moment, and others stand there without it.
+        # Some wait for their next moment, and others are at the same time without waiting.
         now = [
             min(one.next_moment, end + 20) if place % 2 else end
             for place, (one, end) in enumerate(zip(schedulers[::-1] if step % 3 else schedulers, until, strict=True))
@@ -116,8 +116,8 @@ def test_several_that_are_asked_together_have_the_moments_and_panes_of_each(quer
 
 
 @given(QUERIES, SINCE, QUERIES)
-def test_a_query_goes_on_as_the_one_that_runs_longest_of_its_equals(old, since, others):
-    """Equal are those whose moments, windows and k are, whatever their phases beyond a slide."""
+def test_a_query_continues_as_the_oldest_equal_one(old, since, others):
+    """Queries are equal if their moments, windows and k are, whatever their phases beyond a slide."""
     old, since = [*old, *old[::-1]][:5], np.array(since)[: len([*old, *old][:5])]
     new = [*others, *(TopKQuery(one.window, one.slide, one.k, one.phase % one.slide) for one in old)]
     starts, origin = carried_over(old, since, new, 99)
@@ -132,13 +132,13 @@ def test_a_query_goes_on_as_the_one_that_runs_longest_of_its_equals(old, since, 
 
 
 @given(QUERIES, st.lists(st.integers(-5, 5), min_size=1), st.integers(-6, 6))
-def test_each_later_time_of_rows_is_a_pane_where_anything_may_be_asked(queries, times, after):
+def test_each_later_time_with_rows_is_a_pane_if_any_subquery_may_be_asked(queries, times, after):
     scheduler = OnDemandScheduler(analyse(queries))
     expected = sorted({time for time in times if time > after})
     assert scheduler.panes(after, np.sort(times)).tolist() == expected
 
 
-def test_equal_queries_go_on_and_others_join():
+def test_equal_queries_continue_and_others_join():
     old = [TopKQuery(4, 2, 1, 5), TopKQuery(6, 3, 2)]
     since, origin = carried_over(old, np.array([FROM_THE_START, 70]), [TopKQuery(6, 3, 2), TopKQuery(4, 2, 1, 1)], 99)
     assert since.tolist() == [70, FROM_THE_START]

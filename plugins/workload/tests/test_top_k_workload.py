@@ -25,7 +25,7 @@ QUERIES = [
 
 
 def stream(seed, rows=300, span=120):
-    """Rows in random order with a long silence in the middle; objects come again, scores tie, some are null or NaN."""
+    """Rows in random order with a long gap in the middle; objects and scores repeat, some are null or NaN."""
     rng = np.random.default_rng(seed)
     seconds = rng.integers(0, span, rows)
     seconds = np.where(seconds > span // 2, seconds + 10 * span, seconds) - span // 4
@@ -101,7 +101,7 @@ def batches(table, seed, delay):
 
 
 def resumed(run, asked, schema):
-    """The run, from its snapshot, for a query that may have changed."""
+    """The run, restored from its snapshot, for a query that may have changed."""
     other = local.LocalRun.start(asked, schema)
     other.operator.restore(run.operator.snapshot())
     other._latest = run._latest
@@ -109,7 +109,7 @@ def resumed(run, asked, schema):
 
 
 @pytest.mark.parametrize("by", [[], ["place"]])
-def test_batches_and_snapshots_cannot_be_seen(by):
+def test_answers_do_not_depend_on_batches_or_snapshots(by):
     table = stream(4)
     asked = query(by=by, delay="20 seconds")
     run = local.LocalRun.start(asked, table.schema)
@@ -157,7 +157,7 @@ def test_shards_merge_into_the_whole():
     assert plain(merged) == plain(local.apply(table, asked))
 
 
-def test_windows_in_rows_answer_after_every_so_many():
+def test_windows_in_rows_answer_after_each_slide_of_rows():
     table = pa.table({"seq": range(10), "what": list("abcabcaaaa"), "points": [5, 3, 8, 1, 9, 3, 2, 2, 2, 7]})
     one = [{"name": "q", "window": "4 rows", "slide": "3 rows", "k": 2, "phase": "1 row"}]
     result = local.apply(table, query(time="seq", queries=one))
@@ -167,7 +167,7 @@ def test_windows_in_rows_answer_after_every_so_many():
     assert result["rank"].to_pylist() == [1, 1, 2, 1, 2, 1, 2]
 
 
-def test_rows_that_say_nothing_are_counted():
+def test_rows_without_object_or_score_are_counted():
     table = stream(1)
     run = local.LocalRun.start(query(), table.schema)
     for batch in table.to_batches():
@@ -180,7 +180,7 @@ def test_rows_that_say_nothing_are_counted():
     }
 
 
-def test_a_long_silence_costs_nothing():
+def test_a_long_gap_costs_nothing():
     times = pa.array([0, 10**10], pa.timestamp("s"))
     table = pa.table({"ts": times, "what": ["a", "b"], "points": [1.0, 2.0]})
     busy = [{"name": "q", "window": "10 seconds", "slide": "1 second", "k": 1}]
@@ -188,8 +188,8 @@ def test_a_long_silence_costs_nothing():
 
 
 @pytest.mark.parametrize("moments", [1, 7])
-def test_a_silence_is_passed_in_stretches_and_answers_the_same(moments, monkeypatch):
-    """The longest window outlasts the silence, in which the quick queries owe many empty answers."""
+def test_a_gap_is_passed_in_parts_with_the_same_answers(moments, monkeypatch):
+    """The longest window is longer than the gap, in which the quick queries have many empty answers."""
     queries = [*QUERIES, {"name": "longest", "window": "1 hour", "slide": "10 minutes", "k": 3}]
     asked, table = query(queries=queries, by=["place"]), stream(9)
     monkeypatch.setattr(top_k_workload_processor, "_MOST_MOMENTS", moments)
@@ -197,7 +197,7 @@ def test_a_silence_is_passed_in_stretches_and_answers_the_same(moments, monkeypa
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_queries_may_stand_in_a_file(tmp_path, kind):
+def test_queries_may_be_in_a_file(tmp_path, kind):
     columns = ("name", "window", "slide", "k", "phase")
     table = pa.table({name: [str(one[name]) if name in one else None for one in QUERIES] for name in columns})
     table = table.set_column(3, "k", table["k"].cast(pa.int64()))
@@ -214,7 +214,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path):
         query(queries=str(tmp_path / "none.csv"))
 
 
-def test_every_problem_at_once_each_naming_its_entry():
+def test_all_problems_are_reported_at_once_each_with_its_entry():
     good = QUERIES[0]
     wrong = [
         good,
@@ -232,7 +232,7 @@ def test_every_problem_at_once_each_naming_its_entry():
         "queries[1].k: must be at least 1 (got 0)",
         "queries[2].window: must be longer than 0 (got 0 seconds)",
         "queries[3].phaze: unknown; did you mean 'phase'?",
-        "queries[3].window: must be in time, as what stands before it (got 5 rows)",
+        "queries[3].window: must be in time, like those before it (got 5 rows)",
         "queries[4].name: is required",
         "queries[4].k: must be a whole number (got '3')",
         "queries[5]: must be a table with name, window, slide and k (got 'all')",
@@ -244,7 +244,7 @@ def test_every_problem_at_once_each_naming_its_entry():
 
 
 @pytest.mark.parametrize("wrong", [[], "", {"name": "a"}, 5])
-def test_a_workload_is_a_list_of_queries(wrong):
+def test_a_workload_must_be_a_list_of_queries(wrong):
     with pytest.raises(ConfigError, match="queries: "):
         query(queries=wrong)
 

@@ -1,4 +1,4 @@
-"""Queries of a workload that join and leave on a checkpoint: whoever joined answers over complete windows only."""
+"""Queries of a workload that join and leave on a checkpoint: new ones answer over complete windows only."""
 
 import pickle
 
@@ -32,7 +32,7 @@ def table(rows):
 
 
 def scattered(seed, rows=160, span=400):
-    """Rows with silences longer than the short window, each object in one place."""
+    """Rows with gaps longer than the short window, each object in one place."""
     rng = np.random.default_rng(seed)
     times = np.sort(np.concatenate([rng.integers(start, start + 15, rows // 8) for start in range(0, span, span // 8)]))
     return table(zip(times.tolist(), rng.integers(0, 9, rows).tolist(), rng.random(rows).round(2), strict=True))
@@ -96,7 +96,7 @@ def test_a_query_that_joins_answers_over_complete_windows_only(by, shards, seed)
     assert plain(answers, "long") == plain(due.filter(pa.array(at - 60 * SECOND >= joined)), "long")
 
 
-def test_since_when_a_query_runs_is_in_the_checkpoint():
+def test_the_start_of_a_query_is_in_the_checkpoint():
     rows = table([(0, 1, 5.0), (31, 2, 1.0), (90, 3, 1.0)])
     operator = Operator(query([SHORT]), bind(query([SHORT]), rows.schema), rows.schema)
     fed(operator, rows.slice(0, 1), 30 * SECOND)
@@ -116,7 +116,7 @@ def test_windows_in_time_cannot_become_windows_in_rows():
         changed(operator, query([{"name": "rows", "window": "10 rows", "slide": "5 rows", "k": 2}]))
 
 
-def test_an_operator_is_used_again_only_for_the_same_queries():
+def test_an_operator_is_reused_only_for_the_same_queries():
     rows = scattered(1)
     asked, other = query([SHORT]), query([SHORT, LONG])
     operator = Operator(asked, bind(asked, rows.schema), rows.schema)

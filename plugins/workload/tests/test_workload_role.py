@@ -1,4 +1,4 @@
-"""What the workload-ranker's interface does by itself: flat answers, queries checked and changed."""
+"""What the workload-ranker interface does itself: flat answers, checking and changing queries."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from skyband.roles import Answer, Answers, TopKQuery, WorkloadRanker
 
 @define(eq=False)
 class Idle(WorkloadRanker):
-    """Answers nothing."""
+    """A ranker without answers."""
 
     name = "idle"
 
@@ -35,7 +35,7 @@ class Idle(WorkloadRanker):
 
 
 class Changeable(Idle):
-    """Takes any queries."""
+    """A ranker that accepts any queries."""
 
     def _reconfigure(self, queries):
         self.seen = queries
@@ -64,7 +64,7 @@ def test_answers_are_a_sequence_over_flat_arrays():
         flat[3]
 
 
-def test_every_wrong_query_is_named():
+def test_every_wrong_query_is_reported():
     with pytest.raises(ConfigError) as caught:
         build(Idle, {"queries": [(0, 1, 1), (1, 1, 1), (1, 2), (1, 1, 2**63)]})
     assert [problem.field for problem in caught.value.problems] == ["queries[0].window", "queries[2]", "queries[3].k"]
@@ -77,7 +77,7 @@ def test_a_backend_may_refuse_to_change_its_queries():
     assert ranker.queries == (TopKQuery(4, 2, 1),)
 
 
-def test_changed_queries_are_the_parameters_from_then_on():
+def test_changed_queries_become_the_parameters():
     ranker = Changeable(queries=[(4, 2, 1)])
     with pytest.raises(ConfigError, match=r"queries\[0\]\.k"):
         ranker.reconfigure([(4, 2, 0)])

@@ -1,4 +1,4 @@
-"""Backends of the workload-ranker: many (window, slide, k) queries over one stream."""
+"""Workload-rankers: many (window, slide, k) queries over one stream."""
 
 from skyband.lazy_names import lazy_names
 

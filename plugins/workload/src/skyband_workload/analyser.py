@@ -1,4 +1,4 @@
-"""The query analyser: turns the queries of a workload into one meta query (thesis, chapters 3 and 4)."""
+"""The query analyser: combines the queries of a workload into one meta query (thesis, chapters 3 and 4)."""
 
 from collections.abc import Sequence
 
@@ -12,10 +12,10 @@ FROM_THE_START = TIME_MIN
 
 @frozen(eq=False)
 class MetaQuery:
-    """A workload as flat arrays, int64[q] each: what the scheduler and the executors work from.
+    """A workload as flat arrays, int64[q] each, for the scheduler and the executors.
 
-    `since`: a query answers only over windows [T − window, T) with T − window >= since; FROM_THE_START for those
-    that were there before the first row.
+    `since`: a query only answers over windows [T − window, T) with T − window >= since; FROM_THE_START for queries that
+    existed before the first row.
     """
 
     window: Int64
@@ -29,22 +29,22 @@ class MetaQuery:
 
     @property
     def largest_k(self) -> int:
-        """The k that serves every query."""
+        """The largest k of all queries."""
         return int(self.k.max())
 
     @property
     def longest_window(self) -> int:
-        """How far back the meta query looks."""
+        """The longest window of all queries."""
         return int(self.window.max())
 
     def alone(self, query: int) -> "MetaQuery":
-        """The meta query of one query."""
-        one = slice(query, query + 1)
-        return MetaQuery(self.window[one], self.slide[one], self.k[one], self.phase[one], self.since[one])
+        """The meta query of a single query."""
+        part = slice(query, query + 1)
+        return MetaQuery(self.window[part], self.slide[part], self.k[part], self.phase[part], self.since[part])
 
 
 def analyse(queries: Sequence[TopKQuery], since: Int64 | None = None) -> MetaQuery:
-    """The meta query of `queries`, which begin at `since` (int64[q]; without it, from the start)."""
+    """The meta query of `queries`, which begin at `since` (int64[q]; by default from the start)."""
     columns = [np.array([getattr(query, name) for query in queries], np.int64) for name in _COLUMNS]
     window, slide, k, phase = columns
     if since is None:
@@ -53,9 +53,9 @@ def analyse(queries: Sequence[TopKQuery], since: Int64 | None = None) -> MetaQue
 
 
 def carried_over(old: Sequence[TopKQuery], since: Int64, new: Sequence[TopKQuery], joined: int) -> tuple[Int64, Int64]:
-    """For each of the `new` queries, since when it runs and which of the `old` it is (-1: none, it joins now).
+    """For each of the `new` queries, the time since when it runs, and its number among the `old` (-1: it joins now).
 
-    Queries are the same when window, slide, k and phase modulo slide are; among several, the longest running counts.
+    Queries with equal window, slide, k and phase modulo slide are the same; if there are several, the oldest counts.
     """
     running: dict[tuple[int, ...], int] = {}
     for number, query in enumerate(old):

@@ -1,11 +1,10 @@
 """PaneBand's delay line: rows wait, unranked, until most of them turn out to be in no answer.
 
-A view that begins at s or before holds all kept objects of panes from s on, and all rows that came since. So a row that
-the k-th best of those beats, the *gate*, is in no answer of such a view, and need not be looked at before one is due
-that begins after s: by then most such rows have been beaten by k later ones and are dropped unranked. The others,
-*hot*, are ranked at the next answer.
-
-A view of a few hundred rows would come too soon for that. It has a list of its own, `best`, and nothing waits for it.
+A view that begins at s or before has all kept objects of panes from s on, and all later rows. So a row that is beaten
+by the k-th best of those, the *gate*, is in no answer of such a view, and can wait until a view is due that begins
+after s. By then most such rows have been beaten by k later ones and are dropped unranked. The other rows, *hot*, are
+ranked at the next answer. A view of a few hundred rows would be due too soon for that: it has its own list, `best`, and
+does not shorten the wait.
 """
 
 from typing import Any, NamedTuple
@@ -20,56 +19,50 @@ from skyband_workload import radix
 from skyband_workload.thinning import thin
 
 PANE, PANE_AT, RAISE_AT, HOT, MOST_HOT, RANKED, GATE, LAST_START, BEGAN, CAME, MOST, LONGEST, SHORTEST, TIE = range(14)
-"""Where a state keeps, in turn: the pane of the last row, the place in the line of its first row, and how many rows in
-the line raise its limit; how many rows are hot, may be, and are ranked; the gate's place among the kept objects, and
-where views begin at the latest that it is for; when the line began, how many rows came since, and how many it may hold;
-the longest window, and the shortest that is answered from what is kept; and the object up to which rows of the limit's
-score are let in."""
+"""The places in a state: the pane of the last row, the place of its first row in the line, and the number of rows that
+raise its limit; the numbers of hot rows, possible hot rows and ranked ones; the place of the gate among the kept
+objects, and the latest start of the views that it is for; when the line began, how many rows have arrived since, and
+how many it may hold; the longest window, and the shortest that is answered from the kept objects; and the last object
+whose rows with the limit's score may enter."""
 
 BEST, MOST_BEST, BEST_FROM, BEST_TO, BEST_USED = range(14, 19)
-"""How many rows are in `best`, and may be; the pane from which on they are the best, the first row of the line that
-they have not been compared with, and whether this line had an answer from them."""
+"""The numbers of rows and possible rows in `best`; the pane since which they are the best, the first row of the line
+that has not been compared with them, and whether this line used them for an answer."""
 
 NO_GATE = NEVER = np.iinfo(np.int64).max
 """Without a gate every row is hot."""
 
 SHARE = 3
-"""The line is at most this part of the shortest window that has no list: a half to a quarter cost the same."""
-
+"""The line is at most this part of the shortest window without a list: a half to a quarter cost the same."""
 SHORT, FEW_WANTED = 256, 16
-"""Rows of a view that has a list of its own, and how many of them are wanted at most."""
-
+"""The rows and the largest k of a view with its own list."""
 BEST_ROOM = 3 * FEW_WANTED
-"""Three times as many are kept as are wanted: they last for two windows until they have to be found anew."""
-
+"""Three times k rows are kept: they last for two windows until they must be found again."""
 ENOUGH = 256
-"""Rows that a line has to be expected to hold: the gate costs more than it saves on fewer."""
-
+"""The least expected rows of a line with a gate: with fewer, the gate costs more than it saves."""
 ROOM = 3
-"""Rows in the line for each object kept."""
+"""The rows in the line for each kept object."""
 
 LEAST_HOT, FLUSH_AT = 64, 1024
-"""Hot rows between flushes, half as many as objects kept: more make a flush rarer and an answer dearer."""
-
+"""The hot rows between flushes, half as many as kept objects: more make flushes rarer but answers costlier."""
 FEW, SORTED = 32, 256
-"""Hot rows put in their places without memory for a sort, and by a sort; the line is flushed before more are ranked."""
-
+"""Up to the first, hot rows are inserted without allocations; up to the second, sorted; if more, lines are flushed."""
 BLOCK = 64
-"""Kept objects that an answer skips at once where all lie before its view."""
+"""The kept objects that an answer skips at once if all are before its view."""
 
 _FIRST = np.iinfo(np.int64).min
 _LARGE = 1 << 40
 
 
 class Line(NamedTuple):
-    """What goes with a band whose buffer is the line: its first PENDING items, in order of arrival.
+    """Further state of a band whose buffer is the line: its first PENDING items, in order of arrival.
 
     state: int64[19], see above. limit: float64[1], the score below which a row of the last pane is in no answer.
-    hot: int64[2 FLUSH_AT], indices into the buffer, in order of rank as far as state[RANKED], then of arrival; its
-    second half is for those being ranked. place, scores: int64[FLUSH_AT] and float64[FLUSH_AT], how many of the kept
-    objects rank before each that is ranked, and its score. latest: int64[blocks], the latest pane of every BLOCK
-    objects kept. best: ITEM[BEST_ROOM], the best of the youngest rows, whether they are in the line or kept, in order
-    of rank. windows: int64[w], ascending, those that may be short, then a longer one or NEVER.
+    hot: int64[2 FLUSH_AT], indices into the buffer, in order of rank up to state[RANKED], then of arrival; the second
+    half is for rows being ranked. place, scores: int64[FLUSH_AT] and float64[FLUSH_AT], the number of kept objects that
+    rank before each ranked row, and its score. latest: int64[blocks], the latest pane of every BLOCK kept objects.
+    best: ITEM[BEST_ROOM], the best of the youngest rows, in the line or kept, in order of rank. windows: int64[w],
+    ascending, those that may be short, then a longer one or NEVER.
     """
 
     state: Any
@@ -83,7 +76,7 @@ class Line(NamedTuple):
 
 
 def new(pane: int, window: Int64, k: Int64) -> Line:
-    """A line that holds nothing, beside an empty band, for queries of these windows and numbers of objects."""
+    """An empty line for an empty band, for queries with these windows and numbers of objects."""
     most = window[k > FEW_WANTED].min(initial=NEVER)
     windows = np.append(np.unique(window[window < most]), most)
     state = np.zeros(19, np.int64)
@@ -96,15 +89,15 @@ def new(pane: int, window: Int64, k: Int64) -> Line:
 
 @nested_njit
 def flushed(band: Any, line: Any, now: int, rows: int) -> tuple[Any, Any]:
-    """What the line leaves of so many rows is in the band, and another line begins at `now`."""
-    if line.state[HOT] < rows or 2 * line.state[RANKED] < rows:  # most are not ranked
+    """Move the remaining ones of `rows` rows from the line to the band, and begin another line at `now`."""
+    if line.state[HOT] < rows or 2 * line.state[RANKED] < rows:  # most are not ranked yet
         thin(band)
         ranking = radix.ranking(band.buffer, band.counts[kskyband_kernels.PENDING])
     else:
         rank_hot(band, line)
         ranking = line.hot
     oldest = now - line.state[LONGEST]
-    if oldest < now:  # else 64 bits do not reach it
+    if oldest < now:  # else it does not fit 64 bits
         kskyband_kernels.advance(band, oldest)
     band = kskyband_kernels.flush_ranked(band, ranking)
     return band, begin(band, line, now, rows)
@@ -112,7 +105,7 @@ def flushed(band: Any, line: Any, now: int, rows: int) -> tuple[Any, Any]:
 
 @shared_njit
 def begin(band: Any, line: Any, now: int, rows: int) -> Any:
-    """Begin an empty line at `now`, for the band as it is; the line before held `rows` rows."""
+    """Begin an empty line at `now`, for the current band; the line before held `rows` rows."""
     state, size, passed = line.state, band.counts[kskyband_kernels.SIZE], now - line.state[BEGAN]
     shortest = 0
     while shortest < len(line.windows) - 1 and float(state[CAME]) * line.windows[shortest] <= float(SHORT) * passed:
@@ -136,7 +129,7 @@ def begin(band: Any, line: Any, now: int, rows: int) -> Any:
 
 @nested_njit
 def _latest_panes(band: Any, latest: Any) -> Any:
-    """The latest pane of every BLOCK objects kept, in `latest` where that is long enough."""
+    """The latest pane of every BLOCK kept objects, in `latest` if that is long enough."""
     items, size = band.items, band.counts[kskyband_kernels.SIZE]
     blocks = (size + BLOCK - 1) // BLOCK
     if blocks > len(latest):
@@ -151,7 +144,7 @@ def _latest_panes(band: Any, latest: Any) -> Any:
 
 @nested_njit
 def enter_pane(band: Any, line: Any, pane: int) -> None:
-    """Rows to come are of `pane`: those below its limit, or of its score and a later object, are beaten by k of it."""
+    """Start `pane` for further rows: those below its limit, or with its score and a later object, are beaten by k."""
     line.state[PANE] = pane
     position = band.counts[kskyband_kernels.K] - 1 + kskyband_kernels.ended(band, pane)
     line.limit[0], line.state[TIE] = -np.inf, NEVER
@@ -162,14 +155,14 @@ def enter_pane(band: Any, line: Any, pane: int) -> None:
 
 @nested_njit
 def _measure_pane(band: Any, line: Any, first: int) -> None:
-    """Let the pane's rows in the line count from `first`, and twice k of them raise its limit."""
+    """Count the pane's rows in the line from `first` on; twice k of them raise its limit."""
     line.state[PANE_AT] = first
     line.state[RAISE_AT] = first + max(2 * min(band.counts[kskyband_kernels.K], _LARGE), LEAST_HOT)
 
 
 @nested_njit
 def raise_limit(band: Any, line: Any) -> None:
-    """Let the k-th best of the pane's rows in the line be its limit."""
+    """Set the limit of the pane to the k-th best of its rows in the line."""
     state, buffer, k = line.state, band.buffer, band.counts[kskyband_kernels.K]
     first, rows = state[PANE_AT], band.counts[kskyband_kernels.PENDING] - state[PANE_AT]
     scores, ties = np.empty(rows, np.float64), np.empty(rows, np.int64)
@@ -184,24 +177,24 @@ def raise_limit(band: Any, line: Any) -> None:
 
 @nested_njit
 def close(band: Any, line: Any, now: int) -> bool:
-    """End the line before an answer at `now`: few rows left of it become hot. False where many are to be flushed."""
+    """End the line before an answer at `now`: its remaining rows become hot. False if many must be flushed."""
     state = line.state
     if state[HOT] < band.counts[kskyband_kernels.PENDING]:
         thin(band)
-        left = band.counts[kskyband_kernels.PENDING]
-        if left > state[MOST_HOT] // 2:
+        count = band.counts[kskyband_kernels.PENDING]
+        if count > state[MOST_HOT] // 2:
             return False
-        for i in range(left):
+        for i in range(count):
             line.hot[i] = i
-        state[HOT], state[RANKED], state[BEST_TO] = left, 0, left
-        _measure_pane(band, line, left)
+        state[HOT], state[RANKED], state[BEST_TO] = count, 0, count
+        _measure_pane(band, line, count)
     state[BEGAN], state[CAME], state[GATE], state[LAST_START] = now, 0, NO_GATE, NEVER
     return True
 
 
 @nested_njit
 def compare(band: Any, line: Any) -> None:
-    """Put the rows of the line that `best` has not been compared with among them, if they are."""
+    """Compare `best` with further rows of the line, and insert those that are better."""
     if line.state[BEST_FROM] == NEVER:
         return
     state, best, buffer, rows = line.state, line.best, band.buffer, band.counts[kskyband_kernels.PENDING]
@@ -230,7 +223,7 @@ def with_room(band: Any, most: int) -> Any:
 
 @nested_njit
 def spread(line: Any) -> bool:
-    """Let twice as many rows be hot if few of them had to be ranked, as for short views; False where that is all."""
+    """Double the possible hot rows if few of them had to be ranked, as for short views; False at the maximum."""
     state = line.state
     if 2 * state[RANKED] > state[HOT] or state[MOST_HOT] >= FLUSH_AT:
         return False
@@ -240,7 +233,7 @@ def spread(line: Any) -> bool:
 
 @nested_njit
 def rank_hot(band: Any, line: Any) -> None:
-    """Rank the rows that became hot since the last answer, and put them among those ranked before."""
+    """Rank the rows that became hot since the last answer, and merge them with the ranked ones."""
     ranked, total = line.state[RANKED], line.state[HOT]
     if total - ranked <= FEW:
         rank_few(band, line)
@@ -253,39 +246,39 @@ def rank_hot(band: Any, line: Any) -> None:
 
 @nested_njit
 def rank_few(band: Any, line: Any) -> None:
-    """`rank_hot` where they are few: sorted by insertion, which takes no memory."""
+    """`rank_hot` for few rows: an insertion sort, which allocates nothing."""
     ranked, fresh, buffer, hot = line.state[RANKED], line.state[HOT] - line.state[RANKED], band.buffer, line.hot
     for i in range(fresh):
-        mine, place = hot[ranked + i], FLUSH_AT + i
-        while place > FLUSH_AT and kskyband_kernels.ranks_before(buffer[mine], buffer[hot[place - 1]]):
+        new, place = hot[ranked + i], FLUSH_AT + i
+        while place > FLUSH_AT and kskyband_kernels.ranks_before(buffer[new], buffer[hot[place - 1]]):
             hot[place] = hot[place - 1]
             place -= 1
-        hot[place] = mine
+        hot[place] = new
     _merge_hot(band, line, fresh)
 
 
 @nested_njit
 def _merge_hot(band: Any, line: Any, fresh: int) -> None:
-    """Merge the rest of the hot rows, in order of rank from FLUSH_AT on, from the back into those ranked before."""
+    """Merge the new hot rows, ranked from FLUSH_AT on, from the back into those that were ranked before."""
     hot, place, scores, buffer = line.hot, line.place, line.scores, band.buffer
     i, below = line.state[RANKED] - 1, band.counts[kskyband_kernels.SIZE]
     for j in range(fresh - 1, -1, -1):
-        mine = hot[FLUSH_AT + j]
-        score = buffer[mine].score
+        new = hot[FLUSH_AT + j]
+        score = buffer[new].score
         while i >= 0 and score >= scores[i]:
-            if score == scores[i] and not kskyband_kernels.ranks_before(buffer[mine], buffer[hot[i]]):
+            if score == scores[i] and not kskyband_kernels.ranks_before(buffer[new], buffer[hot[i]]):
                 break
             below = place[i]
             hot[i + j + 1], place[i + j + 1], scores[i + j + 1] = hot[i], below, scores[i]
             i -= 1
-        below = _place(band.items, place[i] if i >= 0 else 0, below, buffer[mine])
-        hot[i + j + 1], place[i + j + 1], scores[i + j + 1] = mine, below, score
+        below = _place(band.items, place[i] if i >= 0 else 0, below, buffer[new])
+        hot[i + j + 1], place[i + j + 1], scores[i + j + 1] = new, below, score
     line.state[RANKED] = line.state[HOT]
 
 
 @nested_njit
 def _place(items: Any, low: int, high: int, item: Any) -> int:
-    """How many of the kept objects rank before `item`, which is from `low` to `high`."""
+    """The number of kept objects that rank before `item`, between `low` and `high`."""
     while low < high:
         middle = (low + high) >> 1
         if kskyband_kernels.ranks_before(items[middle], item):

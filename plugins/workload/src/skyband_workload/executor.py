@@ -1,4 +1,4 @@
-"""The executor of a meta query by views: plans them and runs a kernel over rows and moments (thesis, chapter 3)."""
+"""Executes a meta query by views: plans them and runs a kernel over rows and moments (thesis, chapter 3)."""
 
 from abc import ABC, abstractmethod
 
@@ -12,11 +12,11 @@ from skyband_workload.toplist_kernel import CREATED, MOMENT, ROW
 from skyband_workload.views import carry_over, planned
 
 AHEAD = 8
-"""Views are planned this part of the longest window ahead, so that a plan serves many small batches."""
+"""Views are planned ahead by this part of the longest window, so that a plan serves many small batches."""
 
 
 class ViewExecutor(ABC):
-    """Maintains the top K(s) of every view; `table` and `views` are its whole state."""
+    """Maintains the top K(s) of every view; `table` and `views` are its entire state."""
 
     def __init__(self, scheduler: Scheduler, table: Table) -> None:
         self.scheduler = scheduler
@@ -26,7 +26,7 @@ class ViewExecutor(ABC):
         self._horizon: int | None = None
 
     def execute(self, rows: Rows, moments: Moments, passed: int) -> Found:
-        """Take in rows and answer moments in order of time; the moments up to `passed` have been answered."""
+        """Add rows and answer moments in order of time; the moments up to `passed` have been answered."""
         if len(rows.time) and (self._horizon is None or rows.time[-1] > self._horizon):
             self._replan(passed, int(rows.time[-1]))
         view = self._views_of(moments.start)
@@ -40,18 +40,18 @@ class ViewExecutor(ABC):
 
     @abstractmethod
     def _run(self, rows: Rows, moments: Moments, view: Int64, cursor: Int64) -> Found:
-        """The kernel, from `cursor` on."""
+        """Run the kernel from `cursor` on."""
 
     @abstractmethod
     def load(self, rows: Rows, passed: int, last: int) -> None:
-        """Hold those of `rows`, best first, that some view needs."""
+        """Load those of `rows`, best first, that some view needs."""
 
     def _grow(self, cursor: Int64) -> None:  # noqa: ARG002
-        """Make room for the row the kernel stopped at."""
+        """Make room for the row at which the kernel stopped."""
         self.table = grown(self.table)
 
     def rows(self) -> Rows:
-        """The objects retained, best first."""
+        """The retained objects, best first."""
         return rows_of(self.table)
 
     def __len__(self) -> int:
@@ -59,7 +59,7 @@ class ViewExecutor(ABC):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays, slack included."""
+        """Bytes of all arrays, including spare room."""
         return sum(column.nbytes for column in (*self.table, *self.views))
 
     def _replan(self, passed: int, last: int) -> None:
@@ -75,9 +75,9 @@ class ViewExecutor(ABC):
         self.views, self._created, self._horizon = planned(plan), len(plan.start), last
 
     def _views_of(self, starts: Int64) -> Int64:
-        """The view of each start, −1 where there is none."""
-        known = self.views.start
-        if not len(known):
+        """The view of each start, or −1."""
+        planned_starts = self.views.start
+        if not len(planned_starts):
             return np.full(len(starts), -1)
-        place = np.minimum(np.searchsorted(known, starts), len(known) - 1)
-        return np.where(known[place] == starts, place, -1)
+        place = np.minimum(np.searchsorted(planned_starts, starts), len(planned_starts) - 1)
+        return np.where(planned_starts[place] == starts, place, -1)

@@ -1,4 +1,4 @@
-"""The result extractor's far end: what the executors found, put together as answers (thesis, chapter 7)."""
+"""Assembles the results of executors into answers: the result extractor of the thesis, chapter 7."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from skyband_workload.scheduler import Moments
 
 
 class Found(NamedTuple):
-    """The answers to some moments: how many objects each has, and the objects and scores one after the other."""
+    """The answers to some moments: the size of each, and the objects and scores one after the other."""
 
     sizes: Int64
     objects: Int64
@@ -19,12 +19,12 @@ class Found(NamedTuple):
 
 
 def joined(parts: Sequence[Found]) -> Found:
-    """What was found in turn, as one."""
+    """Several results one after the other."""
     return parts[0] if len(parts) == 1 else Found(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
 def interleaved(parts: Sequence[Found], place: Sequence[Int64]) -> Found:
-    """What was found for each query alone, as one: answer i of part p belongs at place[p][i]."""
+    """The results of single queries in a common order: answer i of part p belongs at place[p][i]."""
     answers = joined(parts)
     order = np.argsort(np.concatenate(place))
     sizes = answers.sizes[order]
@@ -34,7 +34,7 @@ def interleaved(parts: Sequence[Found], place: Sequence[Int64]) -> Found:
 
 
 def answers(moments: Sequence[Moments], results: Sequence[Found]) -> Answers:
-    """The answers of consecutive stretches of the stream."""
+    """The answers of consecutive parts of the stream."""
     whole = joined(results)
     query = np.concatenate([stretch.query for stretch in moments])
     at = np.concatenate([stretch.at for stretch in moments])

@@ -1,4 +1,4 @@
-"""MinTopK: every query alone, the baseline the shared backends are measured against."""
+"""MinTopK: every query separately, the baseline of the shared backends."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -19,7 +19,7 @@ from skyband_workload.views import MOST_WINDOWS
 
 @define(eq=False)
 class MinTopK(MetaRanker):
-    """One ranked list for each query, nothing shared: the baseline of the others.
+    """One ranked list for each query, without sharing: the baseline of the others.
 
     Each query is answered as `workload-ranker/mtoplist` would answer it alone. Use it for one query, or to see what
     sharing saves.
@@ -27,13 +27,13 @@ class MinTopK(MetaRanker):
     Parameters
     ----------
     by : str, default "time"
-        whether windows are times or row counts (one of time, rows)
+        the unit of the windows: times or row counts (one of time, rows)
     queries : list of (window, slide, k[, phase])
         the queries, numbered from 0 (windows, slides and k at least 1, phases at least 0)
 
     Complexity
     ----------
-    Each query costs what a workload of that query alone costs `mtoplist`. Retained is the sum of what the queries need.
+    Each query costs as much as a workload of only that query with `mtoplist`. It retains what each query needs.
 
     References
     ----------
@@ -76,8 +76,8 @@ class MinTopK(MetaRanker):
 
     def _held(self) -> dict[str, Array]:
         rows = [executor.rows() for executor in self._executors]
-        sizes = np.array([len(one.time) for one in rows], np.int64)
-        columns = {name: np.concatenate([getattr(one, name) for one in rows]) for name in Rows._fields}
+        sizes = np.array([len(own.time) for own in rows], np.int64)
+        columns = {name: np.concatenate([getattr(own, name) for own in rows]) for name in Rows._fields}
         return {"sizes": sizes, **columns}
 
     def _read_held(self, state: StateReader) -> dict[str, Array]:
@@ -87,8 +87,8 @@ class MinTopK(MetaRanker):
     def _hold(self, arrays: Mapping[str, Array]) -> None:
         ends = np.cumsum(arrays["sizes"])
         for executor, size, end in zip(self._executors, arrays["sizes"], ends, strict=True):
-            mine = slice(end - size, end)
-            executor.load(Rows(*(arrays[name][mine] for name in Rows._fields)), self._passed, self._last)
+            part = slice(end - size, end)
+            executor.load(Rows(*(arrays[name][part] for name in Rows._fields)), self._passed, self._last)
 
     def _keep(self, arrays: Mapping[str, Array], origin: Int64) -> Mapping[str, Array]:
         ends = np.cumsum(arrays["sizes"])

@@ -1,4 +1,4 @@
-"""MTopBand: a ranked list of its own for every view."""
+"""MTopBand: a separate ranked list for every view."""
 
 from typing import ClassVar
 
@@ -16,7 +16,7 @@ _FIRST_LISTS, _FIRST_LENGTH = 16, 16
 
 
 class BandExecutor(ViewExecutor):
-    """The views' lists, and the table of the objects in them."""
+    """The lists of the views, and the table of the objects in them."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         super().__init__(scheduler, empty_table(64))
@@ -48,34 +48,33 @@ class BandExecutor(ViewExecutor):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all arrays, slack included."""
+        """Bytes of all arrays, including spare room."""
         return super().nbytes + sum(column.nbytes for column in self._bands)
 
 
 @define(eq=False)
 class MTopBand(ViewRanker):
-    """A ranked list of its own for every view; an object that several views need is kept once.
+    """A separate ranked list for every view; an object that several views need is kept once.
 
-    A view is one window of one query, [T − window, T) for a moment T at which the query answers. Each view keeps the
-    objects that may be in its answer, as references to one table of all objects kept.
+    A view is a window of a query, [T − window, T) for a moment T at which the query answers. Each view keeps the
+    objects that may be in its answer, as references to a common table of all kept objects.
 
     Parameters
     ----------
     by : str, default "time"
-        whether windows are times or row counts (one of time, rows)
+        the unit of the windows: times or row counts (one of time, rows)
     queries : list of (window, slide, k[, phase])
         the queries, numbered from 0 (windows, slides and k at least 1, phases at least 0)
 
     Complexity
     ----------
-    A row costs one comparison for each open view, O(v), and O(k) moves of memory for each view that it enters. An
-    answer of r objects costs O(r). Retained are the objects of all lists, with one reference for each view that holds
-    an object.
+    A row costs one comparison for each open view, O(v), and O(k) memory moves for each view that it enters. An answer
+    of r objects costs O(r). The objects of all lists are retained, with a reference for each view that holds them.
 
     References
     ----------
-    Shastri, MTopS: multi-query optimization for continuous top-k query workloads, WPI 2011, chapter 5. How many objects
-    a view needs falls as its outputs pass, which theorem 5.1.1 takes for granted.
+    Shastri, MTopS: multi-query optimization for continuous top-k query workloads, WPI 2011, chapter 5. The number of
+    objects that a view needs falls as its outputs pass, which theorem 5.1.1 assumes.
 
     Examples
     --------

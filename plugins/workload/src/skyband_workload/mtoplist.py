@@ -14,7 +14,7 @@ from skyband_workload.view_ranker import ViewRanker
 
 
 class ListExecutor(ViewExecutor):
-    """One score-ordered list of objects with the number of views that hold each; per view its last object."""
+    """A list of objects ordered by score, with the number of views that hold each; and each view's last object."""
 
     def __init__(self, scheduler: Scheduler) -> None:
         super().__init__(scheduler, empty_table(64))
@@ -30,24 +30,24 @@ class ListExecutor(ViewExecutor):
 
 @define(eq=False)
 class MTopList(ViewRanker):
-    """One ranked list for all views, in which each view marks its last object: retains the least possible.
+    """One ranked list for all views, in which each view marks its last object: retains the fewest objects.
 
-    A view is one window of one query, [T − window, T) for a moment T at which the query answers. An object is retained
-    while some view holds it in its answer so far. The figures 6.3 and 6.4 of the source are wrong where windows or k
-    differ; here every view has its own number of objects and its own last object, which moves up past objects that are
-    outside the view.
+    A view is a window of a query, [T − window, T) for a moment T at which the query answers. An object is retained
+    while some view has it in its answer so far. Figures 6.3 and 6.4 of the source are wrong if windows or k differ.
+    Here every view has its own number of objects and its own last object, which moves up past objects outside of the
+    view.
 
     Parameters
     ----------
     by : str, default "time"
-        whether windows are times or row counts (one of time, rows)
+        the unit of the windows: times or row counts (one of time, rows)
     queries : list of (window, slide, k[, phase])
         the queries, numbered from 0 (windows, slides and k at least 1, phases at least 0)
 
     Complexity
     ----------
-    A row costs one comparison for each open view, O(v), and where it enters some, O(n) moves of memory in the list of n
-    retained objects. An answer of r objects costs O(r + objects of other views passed over).
+    A row costs one comparison for each open view, O(v), and if it enters any, O(n) memory moves in the list of n
+    retained objects. An answer of r objects costs O(r + objects of other views that are skipped).
 
     References
     ----------

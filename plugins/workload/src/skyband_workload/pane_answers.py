@@ -1,4 +1,4 @@
-"""PaneBand's result extractor: down the kept objects and the hot ones at once, taking what lies in the view."""
+"""PaneBand's result extractor: walks the kept and the hot objects in parallel, and takes those in the view."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from skyband_workload.delay_line import BEST, BEST_FROM, BEST_TO, BEST_USED, BLO
 
 @nested_njit
 def first_in_line(band: Any, start: int) -> int:
-    """The first row in the line that lies in the view that begins at `start`. The line's panes ascend."""
+    """The first row of the line in the view that begins at `start`. The line's panes ascend."""
     low, high = 0, band.counts[kskyband_kernels.PENDING]
     while low < high:
         middle = (low + high) >> 1
@@ -24,53 +24,53 @@ def first_in_line(band: Any, start: int) -> int:
 
 @nested_njit
 def alive(band: Any, start: int, first: int) -> int:
-    """How many objects, kept or from `first` on in the line, lie in the view that begins at `start`.
+    """The number of objects, kept or from `first` on in the line, in the view that begins at `start`.
 
-    Those of the line count too that are not hot: there is a gate then, so that k kept ones lie in the view anyway.
+    Rows of the line that are not hot count too: then there is a gate, and so k kept objects in the view anyway.
     """
     waiting = band.counts[kskyband_kernels.PENDING] - first
-    if first > 0:  # what is kept is older than the line
+    if first > 0:  # kept objects are older than the line
         return int(waiting)
     return int(waiting + band.counts[kskyband_kernels.SIZE] - kskyband_kernels.ended(band, start))
 
 
 @nested_njit
 def extract_best(band: Any, line: Any, start: int, wanted: int, objects: Int64, scores: Float64, filled: int) -> int:
-    """As `extract`, from the best of the youngest rows; returns how many it found, which may be too few."""
+    """Like `extract`, from the best of the youngest rows; returns their number, which may be too few."""
     compare(band, line)
-    best, found = line.best, 0
+    best, count = line.best, 0
     line.state[BEST_USED] = 1
     for i in range(line.state[BEST]):
-        objects[filled + found], scores[filled + found] = best[i].tie, best[i].score
-        found += best[i].expiry >= start
-        if found == wanted:
+        objects[filled + count], scores[filled + count] = best[i].tie, best[i].score
+        count += best[i].expiry >= start
+        if count == wanted:
             break
-    return found
+    return count
 
 
 @nested_njit
 def find_best(band: Any, line: Any, start: int, first: int, k: int) -> None:
-    """Find the best rows of a view of k; those of it in the line, from `first` on, are yet to be compared with them."""
-    state, best, items, found, i = line.state, line.best, band.items, 0, 0
+    """Find the best rows of a view of k; its rows in the line, from `first` on, are compared with them later."""
+    state, best, items, count, i = line.state, line.best, band.items, 0, 0
     most = 3 * k
     size = band.counts[kskyband_kernels.SIZE] if first == 0 else 0
-    while i < size and found < most:
+    while i < size and count < most:
         if i % BLOCK == 0 and line.latest[i // BLOCK] < start:
             i += BLOCK
             continue
         if items[i].expiry >= start:
-            best[found] = items[i]
-            found += 1
+            best[count] = items[i]
+            count += 1
         i += 1
-    state[BEST], state[MOST_BEST], state[BEST_FROM], state[BEST_TO] = found, most, start, first
+    state[BEST], state[MOST_BEST], state[BEST_FROM], state[BEST_TO] = count, most, start, first
 
 
 @nested_njit
 def extract(band: Any, line: Any, start: int, wanted: int, objects: Int64, scores: Float64, filled: int) -> None:
-    """Write the best `wanted` objects of the view that begins at `start`, the first of them at place `filled`.
+    """Write the best `wanted` objects of the view that begins at `start`, from place `filled` on.
 
-    Whether an object lies in it is as good as random, so it is always written and the place moves on only if it
-    counts: no branch to guess wrong. Up to BLOCK places after `wanted` may be written.
+    Whether an object is in the view is unpredictable, so it is always written, and the place only advances if it
+    counts: there is no branch to mispredict. Up to BLOCK places after `wanted` may be overwritten.
     """
     items, latest, ranked = band.items, line.latest, line.state[RANKED]
     i, full = 0, filled + wanted
@@ -88,7 +88,7 @@ def extract(band: Any, line: Any, start: int, wanted: int, objects: Int64, score
             i = end
         if filled >= full:
             return
-        mine = band.buffer[line.hot[j]]
-        objects[filled] = mine.tie
-        scores[filled] = mine.score
+        item = band.buffer[line.hot[j]]
+        objects[filled] = item.tie
+        scores[filled] = item.score
         filled += 1

@@ -1,4 +1,4 @@
-"""PaneBand's executor loop: rows wait in a line, what they leave goes into one k-skyband, answers come out of both."""
+"""PaneBand's executor loop: rows wait in a line, the remaining ones enter a k-skyband, and answers come from both."""
 
 from typing import Any
 
@@ -40,10 +40,9 @@ from skyband_workload.pane_answers import alive, extract, extract_best, find_bes
 from skyband_workload.table import Rows
 
 DONE, LINE_FULL, LINE_OVER, MANY_HOT, ANSWERS_FULL = range(5)
-"""Why `_go_on` stops: all is done, or else what needs memory comes next."""
-
-MOMENT, TAKEN, ENTERED, FILLED = range(4)
-"""How far `_go_on` has come, in int64[4]: moments answered, rows taken, panes entered, objects of answers written."""
+"""Why `_resume` stops: all is done, or the next step needs memory."""
+MOMENT, ROW, ENTERED, FILLED = range(4)
+"""The progress of `_resume`, in int64[4]: moments answered, rows added, panes entered, objects of answers written."""
 
 
 @kernel_njit
@@ -51,16 +50,15 @@ def run(
     band: Any, line: Any, panes: Int64, rows: Rows, before: Int64, at: Int64, start: Int64, k: Int64,
     settles: bool, now: int, cursor: Int64, sizes: Int64, objects: Int64, scores: Float64,
 ) -> tuple[Any, Any]:  # fmt: skip
-    """Take rows and answer moments, in order of time, until all are answered or an answer finds no room.
+    """Add rows and answer moments, in order of time, until all are answered or an answer has no room.
 
-    panes: the view starts after the last row's pane, ascending. before: how many of the rows come before each moment.
-    settles: whether the line is emptied in the end, as of `now`. cursor: int64[4], how far it has come. Written to are
-    sizes, the size of each answer, and objects and scores, those of all answers one after the other.
-    Returns band and line to go on with.
+    panes: the view starts after the last row's pane, ascending. before: the number of rows before each moment. settles:
+    whether the line is emptied at the end, as of `now`. cursor: int64[4], the progress. Writes sizes, the size of each
+    answer, and objects and scores, those of all answers one after the other. Returns the new band and line.
     """
     settled = not settles
     while True:
-        stopped = _go_on(band, line, panes, rows, before, at, start, k, cursor, sizes, objects, scores)
+        stopped = _resume(band, line, panes, rows, before, at, start, k, cursor, sizes, objects, scores)
         compare(band, line)
         if stopped == ANSWERS_FULL or (stopped == DONE and settled):
             return band, line
@@ -71,7 +69,7 @@ def run(
             elif pending == len(band.buffer) and pending < line.state[MOST]:
                 band = with_room(band, line.state[MOST])
             elif pending == len(band.buffer) or not spread(line):
-                flushes, moment = True, rows.time[cursor[TAKEN]]
+                flushes, moment = True, rows.time[cursor[ROW]]
         elif stopped == LINE_OVER:
             moment = at[cursor[MOMENT]]
             flushes = not close(band, line, moment)
@@ -86,24 +84,24 @@ def run(
 
 
 @nested_njit
-def _go_on(
+def _resume(
     band: Any, line: Any, panes: Int64, rows: Rows, before: Int64, at: Int64, start: Int64, k: Int64,
     cursor: Int64, sizes: Int64, objects: Int64, scores: Float64,
 ) -> int:  # fmt: skip
-    """Take rows and answer moments until something needs memory; returns what.
+    """Add rows and answer moments until something needs memory; returns what.
 
-    What takes none counts no references to arrays, of which there are two dozen here: where each row is followed by an
-    answer that took nine tenths of the time.
+    Without allocations, the references to two dozen arrays are not counted, which took nine tenths of the time if each
+    row was followed by an answer.
     """
     state = line.state
     while True:
         m = cursor[MOMENT]
         last = before[m] if m < len(before) else len(rows.time)
-        taken = cursor[TAKEN]
-        if taken < last:
-            finds_room = _take(band, line, panes, rows, last, cursor)
-            state[CAME] += cursor[TAKEN] - taken
-            if not finds_room:
+        row = cursor[ROW]
+        if row < last:
+            has_room = _take(band, line, panes, rows, last, cursor)
+            state[CAME] += cursor[ROW] - row
+            if not has_room:
                 return LINE_FULL
         if m == len(before):
             return DONE
@@ -139,9 +137,9 @@ def _go_on(
 
 @nested_njit
 def _take(band: Any, line: Any, panes: Int64, rows: Rows, last: int, cursor: Int64) -> bool:
-    """Take rows up to `last`; most are written down after two comparisons. False where one finds no room."""
+    """Add rows up to `last`; most are stored after two comparisons. False if there is no room."""
     state, times, scores = line.state, rows.time, rows.score
-    r, entered = cursor[TAKEN], cursor[ENTERED]
+    r, entered = cursor[ROW], cursor[ENTERED]
     while r < last:
         ahead = entered < len(panes)
         until = panes[entered] if ahead else 0
@@ -174,9 +172,9 @@ def _take(band: Any, line: Any, panes: Int64, rows: Rows, last: int, cursor: Int
             r += 1
         band.counts[kskyband_kernels.PENDING], state[HOT] = pending, hot
         if r < last and not (ahead and times[r] >= until):
-            cursor[TAKEN], cursor[ENTERED] = r, entered
+            cursor[ROW], cursor[ENTERED] = r, entered
             return False
-    cursor[TAKEN], cursor[ENTERED] = r, entered
+    cursor[ROW], cursor[ENTERED] = r, entered
     return True
 
 

@@ -1,4 +1,4 @@
-"""PaneBand: one k-skyband for the whole workload, by panes. The default."""
+"""PaneBand: one k-skyband by panes for the whole workload. The default."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -27,38 +27,37 @@ from skyband_workload.table import Rows
 class PaneBand(MetaRanker):
     """One list for all queries, whose cost does not grow with the number of queries and views. The default.
 
-    A view is one window of one query, [T − window, T) for a moment T at which the query answers. A pane is the stretch
-    of time between two neighbouring starts of views: rows of one pane are in the same views. So a row that K rows of
-    its own or later panes beat, K being the largest k, is in no answer to come and is dropped. What is kept is the
-    K-skyband in (score, pane). Rows wait unranked for at most a third of the shortest window, in which time most of
-    them are beaten. Windows of a few hundred rows have a list of the best of the youngest rows, and no row waits less
-    for their sake.
+    A view is a window of a query, [T − window, T) for a moment T at which the query answers. A pane is the time between
+    two neighbouring starts of views, so rows of a pane are in the same views. A row that is beaten by K rows of its own
+    or later panes, where K is the largest k, is in no future answer and is dropped. The kept rows are the K-skyband in
+    (score, pane). Rows wait unranked for at most a third of the shortest window, in which most of them are beaten.
+    Windows of a few hundred rows have a list of the best of the youngest rows, and do not shorten the wait.
 
-    With `on_demand` every time at which rows come is a pane: `ask` then answers any window no longer than the longest
-    and any k no larger than the largest, at any moment.
+    With `on_demand`, every time with rows is a pane: `ask` then answers any window up to the longest and any k up to
+    the largest, at any moment.
 
-    With `repeats = "best"` an object is in an answer once, by its best row. Then a row is dropped that rows of K other
-    objects beat, or a row of its own, and the answer is the first row of each of k objects.
+    With `repeats = "best"`, an object is in an answer once, by its best row. A row is then dropped if it is beaten by a
+    row of its own object or by rows of K others, and the answer is the first row of each of k objects.
 
     Parameters
     ----------
     by : str, default "time"
-        whether windows are times or row counts (one of time, rows)
+        the unit of the windows: times or row counts (one of time, rows)
     queries : list of (window, slide, k[, phase])
         the queries, numbered from 0 (windows, slides and k at least 1, phases at least 0)
     repeats : str, default "each"
-        whether each row is ranked by itself, or an object once, by its best row of the window (one of each, best)
+        rank each row, or each object once by its best row of the window (one of each, best)
     on_demand : bool, default False
-        whether the queries only say what is kept, any subquery of them being answered when it is asked
+        the queries only limit what is kept, and any subquery of them can be asked
 
     Complexity
     ----------
-    A row costs O(n / b) amortised for n objects kept and b rows waiting, whatever the number of queries and views. An
-    answer of r objects costs O(r + objects of other views passed over), of which 64 neighbours that are all older than
-    the view count as one; one of a short window O(r), and O(rows of the window) once in two windows. Retained are about
-    K (1 + ln(W / K)) objects for W rows in the longest window, somewhat more than the least possible where k differs
-    between queries, and at most three waiting rows for each object. With `repeats = "best"` an answer after new rows
-    costs O(n log n + n K).
+    A row costs O(n / b) amortised for n kept objects and b waiting rows, for any number of queries and views. An answer
+    of r objects costs O(r + objects of other views that are skipped), where 64 neighbours that are all older than the
+    view count as one; in a short window O(r), and O(rows of the window) once in two windows. About K (1 + ln(W / K))
+    objects are retained for W rows in the longest window, somewhat more than the minimum if k differs between queries,
+    and at most three waiting rows for each object. With `repeats = "best"` an answer after new rows costs
+    O(n log n + n K).
 
     References
     ----------
@@ -84,25 +83,25 @@ class PaneBand(MetaRanker):
 
     repeats: str = choice(
         "each", "best", default="each", kw_only=True,
-        help="whether each row is ranked by itself, or an object once, by its best row of the window",
+        help="rank each row, or each object once by its best row of the window",
     )  # fmt: skip
 
     on_demand: bool = flag(
         False, kw_only=True,
-        help="whether the queries only say what is kept, any subquery of them being answered when it is asked",
+        help="the queries only limit what is kept, and any subquery of them can be asked",
     )  # fmt: skip
 
     _band: Any = field(default=None, init=False, on_setattr=setters.NO_OP)
     _line: Any = field(default=None, init=False, on_setattr=setters.NO_OP)
     _objects: ObjectBand | None = field(default=None, init=False)
-    """What is kept instead where an object counts once."""
+    """The kept rows if an object counts once."""
 
     def _scheduler_of(self, meta: MetaQuery) -> Scheduler:
         return OnDemandScheduler(meta) if self.on_demand else super()._scheduler_of(meta)
 
     def _reconfigure(self, queries: Sequence[TopKQuery]) -> None:
         if self.on_demand:
-            message = "cannot change while it runs where they say what is kept: ask for any subquery of them instead"
+            message = "cannot change during a run with `on_demand`: ask for any subquery of them instead"
             raise ConfigError(Problem("queries", message))
         super()._reconfigure(queries)
 
@@ -115,15 +114,15 @@ class PaneBand(MetaRanker):
         whole = Answers.joined([Answers.of(part) for part in parts])
         if self._seen:
             return whole
-        nothing = np.empty(0, np.int64)
-        return Answers(np.arange(len(at)), at, np.zeros(len(at) + 1, np.int64), nothing, np.empty(0))
+        no_objects = np.empty(0, np.int64)
+        return Answers(np.arange(len(at)), at, np.zeros(len(at) + 1, np.int64), no_objects, np.empty(0))
 
     def _begin(self, meta: MetaQuery) -> None:
         super()._begin(meta)
         self._fill(np.empty(0, kskyband_kernels.ITEM))
 
     def _fill(self, items: Array) -> None:
-        """Keep what of these items is in the skyband."""
+        """Start with the skyband of these items."""
         meta = self._scheduler.meta
         if self.repeats == "best":
             self._objects = ObjectBand(meta.largest_k, items)
@@ -149,7 +148,7 @@ class PaneBand(MetaRanker):
         return Found(*self._run(panes, rows, before, moments))
 
     def _run(self, panes: Int64, rows: Rows, before: Int64, moments: Moments, settles: bool = False) -> list[Array]:
-        """The one way into the kernel, so that it is compiled once."""
+        """Add rows and answer moments; returns the sizes, objects and scores of the answers."""
         room = min(int(np.minimum(moments.k, self._most(rows)).sum()), MOST_ROOM) + delay_line.BLOCK
         tops = np.empty(room, np.int64), np.empty(room, np.float64)
         sizes = np.zeros(len(before), np.int64)
@@ -160,7 +159,7 @@ class PaneBand(MetaRanker):
         self, tops: tuple[Array, Array], filled: int, sizes: Int64, panes: Int64, rows: Rows, before: Int64,
         moments: Moments, settles: bool = False,
     ) -> tuple[tuple[Array, Array], int]:  # fmt: skip
-        """Write the objects and scores of answers after the first `filled` of `tops`; returns these, and how many."""
+        """Write the objects and scores of answers after the first `filled` of `tops`; returns both and their number."""
         questions = before, moments.at, moments.start, moments.k, settles, self._passed
         cursor = np.array([0, 0, 0, filled], np.int64)
         while True:
@@ -172,7 +171,7 @@ class PaneBand(MetaRanker):
             tops = np.resize(tops[0], room), np.resize(tops[1], room)
 
     def _most(self, rows: Rows) -> int:
-        """No answer has more objects, once these rows are taken in."""
+        """The most objects of an answer, once these rows are added."""
         counts = self._band.counts
         return int(counts[kskyband_kernels.SIZE] + counts[kskyband_kernels.PENDING]) + len(rows.time)
 
@@ -182,15 +181,15 @@ class PaneBand(MetaRanker):
     ) -> tuple[Int64, Answers]:
         first, sizes = rankers[0], spans[:, 1] - spans[:, 0]
         plain = first.by == "time" and first.repeats == "each" and not first.on_demand and sizes.max() <= STRETCH
-        if not plain or not all(one._seen for one in rankers):
+        if not plain or not all(ranker._seen for ranker in rankers):
             return super()._run_together(rankers, columns, spans, until)
         times, objects, scores = (read_only(values) for values in columns)
         ends = np.append(0, np.cumsum(sizes))
-        before = np.array([(one._seen, one._last, one._passed) for one in rankers], np.int64)
-        lasts, some = before[:, 1].copy(), sizes > 0
-        lasts[some] = times[spans[some, 1] - 1]
+        before = np.array([(ranker._seen, ranker._last, ranker._passed) for ranker in rankers], np.int64)
+        lasts, has_rows = before[:, 1].copy(), sizes > 0
+        lasts[has_rows] = times[spans[has_rows, 1] - 1]
         arrival = read_only(np.repeat(before[:, 0] - ends[:-1], sizes) + np.arange(ends[-1]))
-        schedulers = [one._scheduler for one in rankers]
+        schedulers = [ranker._scheduler for ranker in rankers]
         panes = starts_together(schedulers, before[:, 1], lasts)
         reached = np.maximum(np.maximum(before[:, 2], lasts), until).tolist()
         moments = moments_together(schedulers, before[:, 2].tolist(), reached)
@@ -202,21 +201,21 @@ class PaneBand(MetaRanker):
             rankers, spans.tolist(), pairwise(ends.tolist()), pairwise(cuts.tolist()), panes, moments, reached,
             lasts.tolist(), strict=True,
         )  # fmt: skip
-        for one, (start, stop), (begin, end), (low, high), starts, due, now, last in each:
+        for ranker, (start, stop), (begin, end), (low, high), starts, due, now, last in each:
             rows = NO_ROWS
             if stop > start:
                 rows = Rows(times[start:stop], objects[start:stop], scores[start:stop], arrival[begin:end])
             if stop > start or high > low:
-                come = rows.time.searchsorted(due.at)
-                tops, filled = one._write(tops, filled, sizes_of[low:high], starts, rows, come, due)
-            one._note(stop - start, last, now)
-            one._now = now
+                counts = rows.time.searchsorted(due.at)
+                tops, filled = ranker._write(tops, filled, sizes_of[low:high], starts, rows, counts, due)
+            ranker._note(stop - start, last, now)
+            ranker._now = now
         offsets = np.append(0, np.cumsum(sizes_of))
         query, at = (np.concatenate([due[place] for due in moments]) for place in (1, 0))
         return cuts, Answers(query, at, offsets, tops[0][:filled], tops[1][:filled])
 
     def _settle(self) -> None:
-        """Empty the line and let go of what no view needs, so that what is kept does not tell when that was done."""
+        """Empty the line and drop what no view needs, so that the state does not depend on when that happens."""
         if self._objects is not None:
             self._objects.canonicalize(self._scheduler.oldest_start(self._passed) if self._seen else TIME_MIN)
         elif self._seen:
@@ -226,7 +225,7 @@ class PaneBand(MetaRanker):
 
     def _held(self) -> dict[str, Array]:
         items = self._kept()
-        return {mine: items[theirs].copy() for mine, theirs in _COLUMNS}
+        return {name: items[item_field].copy() for name, item_field in _COLUMNS}
 
     def _kept(self) -> Array:
         self._settle()
@@ -236,7 +235,7 @@ class PaneBand(MetaRanker):
         return items
 
     def _read_held(self, state: StateReader) -> dict[str, Array]:
-        latest = self._last if self._seen else TIME_MIN - 1  # queries that are gone may have had later starts
+        latest = self._last if self._seen else TIME_MIN - 1  # removed queries may have had later starts
         pane = state.column("pane", np.int64, at_most=latest)
         score = state.column("score", np.float64, len(pane), at_least=-np.inf, at_most=np.inf)
         identity = state.column("object", np.int64, len(pane))
@@ -245,8 +244,8 @@ class PaneBand(MetaRanker):
 
     def _hold(self, arrays: Mapping[str, Array]) -> None:
         items = np.empty(len(arrays["score"]), kskyband_kernels.ITEM)
-        for mine, theirs in _COLUMNS:
-            items[theirs] = arrays[mine]
+        for name, item_field in _COLUMNS:
+            items[item_field] = arrays[name]
         self._fill(items)
 
     def _keep(self, arrays: Mapping[str, Array], origin: Int64) -> Mapping[str, Array]:  # noqa: ARG002
@@ -263,7 +262,7 @@ class PaneBand(MetaRanker):
 
 
 MOST_ROOM = 1 << 20
-"""Objects of answers that room is made for at once; beyond it grows by doubling. Unwritten memory costs nothing."""
+"""The room for objects of answers that is made at once; beyond, it doubles. Unwritten memory costs nothing."""
 
 _COLUMNS = (("pane", "expiry"), ("object", "tie"), ("score", "score"), ("arrival", "key"))
 _NO_PANES = np.empty(0, np.int64)

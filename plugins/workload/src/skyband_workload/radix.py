@@ -1,4 +1,4 @@
-"""Ranks many items at once: radix sort by the leading bits of their scores, then a look at those that share them."""
+"""Ranks many items: a radix sort by the leading bits of their scores, and then a sort of items that share them."""
 
 from typing import Any
 
@@ -8,23 +8,22 @@ from skyband.kernels import kskyband_kernels
 from skyband.kernels.nested import nested_njit, shared_njit
 
 DIGIT = 11
-"""Bits sorted by at a time: counts that fit the first cache, and three passes for 33 bits."""
-
+"""The bits of each pass: counts fit the first-level cache, and three passes sort 33 bits."""
 FEW = 256
-"""Below this many the passes cost more than they save."""
+"""With fewer items, the passes cost more than they save."""
 
 
 @shared_njit
 def ranking(items: Any, n: int) -> Int64:
     """Indices that put the first `n` items in order B, as kskyband_kernels.ranking does.
 
-    O(n), and O(n log n) where scores share their leading bits.
+    O(n), and O(n log n) if scores share their leading bits.
     """
     if n < FEW:
         return kskyband_kernels.ranking(items, n)
     scores = np.empty(n, np.float64)
     for i in range(n):
-        scores[i] = -items[i].score + 0.0  # best first, and one zero
+        scores[i] = -items[i].score + 0.0  # best first, with a single zero
     keys, order = scores.view(np.int64), np.empty(n, np.int64)
     for i in range(n):
         keys[i] = (keys[i] ^ ((keys[i] >> 63) & np.int64(0x7FFFFFFFFFFFFFFF))) >> 31

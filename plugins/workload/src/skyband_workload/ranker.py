@@ -1,4 +1,4 @@
-"""What the backends share: the clock, the schedule, and a state that is nothing but ranked objects."""
+"""The base of the backends: the clock, the schedule, and a state of ranked objects only."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -17,26 +17,26 @@ from skyband_workload.scheduler import NEVER, Moments, Scheduler
 from skyband_workload.table import Rows
 
 STRETCH = 1 << 16
-"""Rows executed at a time: bounds what is planned ahead and held for answers."""
+"""The rows executed at a time, which limits what is planned ahead and held for answers."""
 MOST_ROWS = 2**62
-"""No stream has more."""
+"""The most rows of a stream."""
 MOST_ANSWERS = 1 << 28
-"""Answers that one call may give: a silence that owes more is a wrong time, or a slide far too short for it."""
+"""The most answers of a call: a gap with more is due to a wrong time, or to a slide that is far too short."""
 
 
 @define(eq=False)
 class MetaRanker(WorkloadRanker):
-    """Runs the meta query of its workload stretch by stretch; a subclass is an executor of it."""
+    """Runs the meta query of its workload part by part; a subclass executes it."""
 
     most_windows: ClassVar[int | None] = None
-    """The windows that may be open at once, where each takes memory of its own."""
+    """The most windows that may be open at once, if each takes memory."""
 
     _seen: int = field(default=0, init=False, on_setattr=setters.NO_OP)
-    """Rows seen."""
+    """The number of rows so far."""
     _last: int = field(default=0, init=False, on_setattr=setters.NO_OP)
     """The time of the last row."""
     _passed: int = field(default=0, init=False, on_setattr=setters.NO_OP)
-    """Every moment up to here has been answered; means nothing before the first row."""
+    """Every moment up to this has been answered; without meaning before the first row."""
     _scheduler: Scheduler = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -46,12 +46,12 @@ class MetaRanker(WorkloadRanker):
     def _check_windows(self, queries: Sequence[TopKQuery]) -> None:
         opened = sum(-(-query.window // query.slide) for query in queries)
         if self.most_windows is not None and opened > self.most_windows:
-            remedy = "make windows shorter or slides longer, or take paneband, which does not"
+            remedy = "make windows shorter or slides longer, or use paneband, which does not"
             message = f"{self.name} plans each window, at most {self.most_windows:,} at once (got {opened:,}): {remedy}"
             raise ConfigError(Problem("queries", message))
 
     def _begin(self, meta: MetaQuery) -> None:
-        """Become a ranker of `meta` that holds nothing."""
+        """Become an empty ranker of `meta`."""
         self._scheduler = self._scheduler_of(meta)
         if self._seen:
             self._scheduler.look_from(self._passed)
@@ -61,29 +61,29 @@ class MetaRanker(WorkloadRanker):
 
     @abstractmethod
     def _execute(self, rows: Rows, moments: Moments) -> Found:
-        """Take in rows and answer moments, in order of time; `_seen`, `_last` and `_passed` are as before."""
+        """Add rows and answer moments, in order of time, without updating `_seen`, `_last` and `_passed`."""
 
     @abstractmethod
     def _held(self) -> dict[str, Array]:
-        """The objects retained as flat arrays, in one canonical form."""
+        """The retained objects as flat arrays, in a canonical form."""
 
     @abstractmethod
     def _read_held(self, state: StateReader) -> dict[str, Array]:
-        """What `_held` gave, out of a state, checked; `_seen`, `_last` and `_passed` are those of the state."""
+        """Read and check what `_held` returned from a state; `_seen`, `_last` and `_passed` are already set."""
 
     @abstractmethod
     def _hold(self, arrays: Mapping[str, Array]) -> None:
-        """Take over objects from `_held`. Called on a ranker that holds nothing."""
+        """Load objects from `_held`. Called on an empty ranker."""
 
     @abstractmethod
     def _keep(self, arrays: Mapping[str, Array], origin: Int64) -> Mapping[str, Array]:
-        """What of `held` goes on when query i was query origin[i] before (−1: it is new)."""
+        """The part of `_held` that continues if query i was query origin[i] before (−1: it is new)."""
 
     def _check_silence(self, name: str, passed: int, now: int) -> None:
         owed = (now - passed) * self._scheduler.rate
         if self.by == "time" and owed > MOST_ANSWERS:
-            message = f"from {passed} to {now} about {owed:,.0f} answers are due, a call gives at most {MOST_ANSWERS:,}"
-            raise InputError(name, f"{message}: start a new ranker after such a silence")
+            message = f"about {owed:,.0f} answers are due from {passed} to {now}, but a call has at most"
+            raise InputError(name, f"{message} {MOST_ANSWERS:,}: start a new ranker after such a gap")
 
     def _update(self, times: Int64, objects: Int64, scores: Float64) -> Sequence[Any]:
         self._check_silence("times", self._passed if self._seen else int(times[0]), int(times[-1]))
@@ -102,7 +102,7 @@ class MetaRanker(WorkloadRanker):
     def _answers_until(self, now: int) -> Sequence[Any]:
         if self._seen:
             self._check_silence("now", self._passed, now)
-        stretches = [self._pass(NO_ROWS, now)] if self._seen else [(NO_MOMENTS, _NOTHING)]
+        stretches = [self._pass(NO_ROWS, now)] if self._seen else [(NO_MOMENTS, _NO_ANSWERS)]
         return answers(*zip(*stretches, strict=True))
 
     @classmethod
@@ -110,14 +110,14 @@ class MetaRanker(WorkloadRanker):
         cls, rankers: Sequence[Self], columns: tuple[Int64, Int64, Float64], spans: Int64, until: Int64
     ) -> tuple[Int64, Answers]:
         times = columns[0]
-        for one, (start, stop), end in zip(rankers, spans.tolist(), until.tolist(), strict=True):
-            passed = one._passed
+        for ranker, (start, stop), end in zip(rankers, spans.tolist(), until.tolist(), strict=True):
+            passed = ranker._passed
             if stop > start:
                 last = int(times[stop - 1])
-                one._check_silence("times", passed if one._seen else int(times[start]), last)
+                ranker._check_silence("times", passed if ranker._seen else int(times[start]), last)
                 passed = last
-            if (one._seen or stop > start) and passed < end:
-                one._check_silence("until", passed, end)
+            if (ranker._seen or stop > start) and passed < end:
+                ranker._check_silence("until", passed, end)
         return cls._run_together(rankers, columns, spans, until)
 
     @classmethod
@@ -131,13 +131,13 @@ class MetaRanker(WorkloadRanker):
         moments = self._scheduler.moments(self._passed, until)
         if not len(rows.time) and not len(moments.at):
             self._passed = until
-            return moments, _NOTHING
+            return moments, _NO_ANSWERS
         results = self._execute(rows, moments)
         self._note(len(rows.time), int(rows.time[-1]) if len(rows.time) else self._last, until)
         return moments, results
 
     def _note(self, count: int, last: int, until: int) -> None:
-        """Have this many rows more, the last of all at `last`, and every moment up to `until` answered."""
+        """Record `count` more rows, the last of all at `last`, and that every moment up to `until` is answered."""
         self._seen += count
         self._last, self._passed = last, until
 
@@ -161,7 +161,7 @@ class MetaRanker(WorkloadRanker):
         reader = StateReader(state)
         since = reader.column("since", np.int64)
         if len(since) != len(self.queries):
-            raise SnapshotError(f"holds {len(since)} queries, its parameters say {len(self.queries)}")
+            raise SnapshotError(f"holds {len(since)} queries, but its parameters say {len(self.queries)}")
         self._seen, self._last = reader.column("seen", np.int64, 2).tolist()
         self._now = reader.optional("now")
         self._passed = self._now or 0
@@ -182,4 +182,4 @@ class MetaRanker(WorkloadRanker):
 
 NO_ROWS = Rows(*(read_only(np.empty(0, kind)) for kind in (np.int64, np.int64, np.float64, np.int64)))
 NO_MOMENTS = Moments(*(np.empty(0, np.int64) for _ in range(4)))
-_NOTHING = Found(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+_NO_ANSWERS = Found(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))

@@ -1,7 +1,7 @@
-"""The scheduler: at which moments which query answers, and over which views (thesis, chapter 3).
+"""The scheduler: the moments at which each query answers, and the views of these answers (thesis, chapter 3).
 
-A view is its start s: the queries whose window [T − window, T) begins at s share it, each at a moment T of its own.
-Everything here follows from the queries and the clock alone, so none of it is state.
+A view is defined by its start s: the queries whose window [T − window, T) begins at s share it, each at its own moment
+T. Everything here follows from the queries and the clock, so none of it is state.
 """
 
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ from skyband_workload.analyser import FROM_THE_START, MetaQuery
 
 NEVER = TIME_MAX
 _FIRST = TIME_MIN
-_NOTHING = np.empty(0, np.int64), np.empty(0, np.int64)
+_NO_MOMENTS = np.empty(0, np.int64), np.empty(0, np.int64)
 
 
 class Moments(NamedTuple):
-    """Answers due, in order of (at, query): int64[a] each; `start` is where the window begins."""
+    """Due answers in order of (at, query): int64[a] each; `start` is the start of the window."""
 
     at: Int64
     query: Int64
@@ -34,7 +34,7 @@ class Plan(NamedTuple):
     """Views in order of start, and the outputs of each in order of time.
 
     start: int64[v]; view i has the outputs offsets[i]..offsets[i+1] (int64[v+1]) of `at` and `k` (int64[o]), where
-    k[j] is the largest k of that output and the later ones of the view: K(s) until at[j] has passed.
+    k[j] is the largest k of that output and the view's later ones: K(s) until at[j] has passed.
     """
 
     start: Int64
@@ -45,17 +45,17 @@ class Plan(NamedTuple):
 
 @define(eq=False)
 class Scheduler:
-    """Runtime instructions for one meta query."""
+    """Schedules the answers of a meta query."""
 
     meta: MetaQuery
     next_moment: int = field(default=NEVER, init=False)
-    """The next moment after the `after` last looked from, or an earlier one."""
+    """The next moment after the last `look_from`, or an earlier one."""
 
     @cached_property
     def _rhythms(self) -> tuple[Int64, Int64, Int64]:
-        """Slide, residue and since of the starts of windows, each combination once: far fewer than queries as a rule.
+        """The distinct combinations of slide, residue and since of window starts, usually far fewer than queries.
 
-        Only panes ask for them, and a scheduler of one query for `mintopk` is made a thousand times.
+        Only panes need them, and `mintopk` may create thousands of schedulers of one query.
         """
         window, slide, phase, since = self._arrays()
         if len(slide) == 1:
@@ -65,12 +65,12 @@ class Scheduler:
 
     @cached_property
     def rate(self) -> float:
-        """Answers due in a unit of time."""
+        """The answers due in a unit of time."""
         return float((1 / self.meta.slide).sum())
 
     def moments(self, after: int, until: int) -> Moments:
-        """The answers with after < at <= until. O(q), where there is one, plus O(a log a)."""
-        at, query = _NOTHING
+        """The answers with after < at <= until. O(q) if there are any, plus O(a log a)."""
+        at, query = _NO_MOMENTS
         if until >= self.next_moment:
             at, query = _listed(*self._arrays(), after, until, False)
             if len(self.meta) > 1:
@@ -80,7 +80,7 @@ class Scheduler:
         return Moments(at, query, _begins(at, self.meta.window[query]), self.meta.k[query])
 
     def look_from(self, after: int) -> None:
-        """Note the next moment after `after`."""
+        """Set the next moment to the first after `after`."""
         self.next_moment = int(_first_after(*self._arrays(), after).min())
 
     def plan(self, after: int, horizon: int) -> Plan:
@@ -96,21 +96,21 @@ class Scheduler:
         return Plan(start[offsets[:-1]], offsets, at, k)
 
     def starts(self, after: int, until: int) -> Int64:
-        """Where windows begin: after < start <= until, ascending, each once."""
+        """The distinct starts of windows with after < start <= until, ascending."""
         slides, residues, since = self._rhythms
         starts, _ = _listed(np.zeros_like(slides), slides, residues, since, after, until, False)
         return distinct(starts) if len(slides) > 1 else starts
 
     def panes(self, after: int, times: Int64) -> Int64:
-        """Where the panes of rows at `times` begin (int64[n], ascending), later than `after`, ascending, each once."""
+        """The distinct starts of panes of rows at `times` (int64[n], ascending), later than `after`, ascending."""
         return self.starts(after, int(times[-1]))
 
     def latest_start(self, time: int) -> int:
-        """Where the youngest window that a row at `time` falls into begins; the least int64 where there is none."""
+        """The start of the youngest window of a row at `time`; the least int64 if there is none."""
         return int(_latest_start(*self._rhythms, time))
 
     def oldest_start(self, after: int) -> int:
-        """The earliest start of a window that is yet to be answered after `after`."""
+        """The earliest start of a window that is answered after `after`."""
         first = _first_after(*self._arrays(), after)
         return int(np.where(first == NEVER, NEVER, _begins(first, self.meta.window)).min())
 
@@ -119,48 +119,46 @@ class Scheduler:
 
 
 def moments_together(schedulers: Sequence[Scheduler], after: Sequence[int], until: Sequence[int]) -> list[Moments]:
-    """As `moments` of each of some with the same queries. What many have alike is looked up once."""
+    """The `moments` of several schedulers with the same queries, with equal ones computed once."""
     alike: dict[tuple[bytes, int, int], tuple[Moments, int]] = {}
     each = []
-    for one, begin, end in zip(schedulers, after, until, strict=True):
-        key = one.meta.since.tobytes(), one.next_moment, end
-        if begin >= one.next_moment:
-            each.append(one.moments(begin, end))
+    for scheduler, begin, end in zip(schedulers, after, until, strict=True):
+        key = scheduler.meta.since.tobytes(), scheduler.next_moment, end
+        if begin >= scheduler.next_moment:
+            each.append(scheduler.moments(begin, end))
             continue
         if key not in alike:
-            alike[key] = one.moments(begin, end), one.next_moment
-        moments, one.next_moment = alike[key]
+            alike[key] = scheduler.moments(begin, end), scheduler.next_moment
+        moments, scheduler.next_moment = alike[key]
         each.append(moments)
     return each
 
 
 def starts_together(schedulers: Sequence[Scheduler], after: Int64, until: Int64) -> list[Int64]:
-    """As `starts` of each of some with the same queries. What many have alike is looked up once."""
+    """The `starts` of several schedulers with the same queries, with equal ones computed once."""
     meta = schedulers[0].meta
     residues = (meta.phase - meta.window) % meta.slide
     numbers = [time[:, None] // meta.slide - (time[:, None] % meta.slide < residues) for time in (after, until)]
     alike: dict[tuple[bytes, bytes], Int64] = {}
     each = []
-    for one, number, begin, end in zip(schedulers, np.hstack(numbers), after.tolist(), until.tolist(), strict=True):
-        key = one.meta.since.tobytes(), number.tobytes()
+    spans = zip(schedulers, np.hstack(numbers), after.tolist(), until.tolist(), strict=True)
+    for scheduler, number, begin, end in spans:
+        key = scheduler.meta.since.tobytes(), number.tobytes()
         if key not in alike:
-            alike[key] = one.starts(begin, end)
+            alike[key] = scheduler.starts(begin, end)
         each.append(alike[key])
     return each
 
 
 @define(eq=False)
 class OnDemandScheduler(Scheduler):
-    """Of a ranker that answers what it is asked: no moment is due of itself, and a window may begin anywhere.
+    """Schedules only the questions that are asked: a window may begin anywhere, so each time with rows is a pane."""
 
-    So each time at which rows come is a pane of its own.
-    """
-
-    _questions: Moments = field(factory=lambda: Moments(*_NOTHING, *_NOTHING), init=False)
+    _questions: Moments = field(factory=lambda: Moments(*_NO_MOMENTS, *_NO_MOMENTS), init=False)
     """Questions that wait for the rows before their moments."""
 
     def ask(self, questions: Moments) -> None:
-        """Let these moments be answered next, in order of `at`, each once."""
+        """Answer these distinct moments next, in order of `at`."""
         self._questions = questions
 
     @property
@@ -169,7 +167,7 @@ class OnDemandScheduler(Scheduler):
         return 0.0
 
     def moments(self, after: int, until: int) -> Moments:  # noqa: ARG002 - none was answered before it was asked
-        """Those asked that are at most `until`."""
+        """The questions up to `until`."""
         count = int(np.searchsorted(self._questions.at, until, side="right"))
         due = Moments(*(column[:count] for column in self._questions))
         self._questions = Moments(*(column[count:] for column in self._questions))
@@ -179,7 +177,7 @@ class OnDemandScheduler(Scheduler):
         """There is no next moment."""
 
     def panes(self, after: int, times: Int64) -> Int64:
-        """The times of rows later than `after`, each once."""
+        """The distinct times of rows later than `after`."""
         first = np.append(True, times[1:] != times[:-1])
         first &= times > after
         return times[first]
@@ -189,7 +187,7 @@ class OnDemandScheduler(Scheduler):
         return time
 
     def oldest_start(self, after: int) -> int:
-        """Where the longest window begins of the first moment after `after`."""
+        """The start of the longest window at the first moment after `after`."""
         longest = self.meta.longest_window
         return after + 1 - longest if after + 1 >= _FIRST + longest else _FIRST
 
@@ -200,7 +198,7 @@ def _begins(at: Int64, window: Int64) -> Int64:
 
 @shared_njit
 def _first_after(window: Int64, slide: Int64, phase: Int64, since: Int64, after: int) -> Int64:
-    """Each query's first moment after `after`, NEVER where 64 bits do not reach it."""
+    """Each query's first moment after `after`, NEVER if it does not fit 64 bits."""
     first = np.empty(len(slide), np.int64)
     for q in range(len(slide)):
         first[q] = NEVER
@@ -231,7 +229,7 @@ def _latest_start(slide: Int64, residue: Int64, since: Int64, time: int) -> int:
 def _listed(
     window: Int64, slide: Int64, phase: Int64, since: Int64, after: int, until: int, by_start: bool
 ) -> tuple[Int64, Int64]:
-    """Each query's moments after `after` that are, or whose windows begin, at `until` or before."""
+    """Each query's moments after `after` up to `until`, or with windows that begin up to `until`."""
     first = _first_after(window, slide, phase, since, after)
     counts, total = np.zeros(len(slide), np.int64), 0
     for q in range(len(slide)):
@@ -253,7 +251,7 @@ def _listed(
 
 @kernel_njit
 def _largest_to_come(offsets: Int64, k: Int64) -> None:
-    """Replace each output's k by the largest of it and the later ones of its view."""
+    """Replace each output's k with the largest of it and its view's later ones."""
     for v in range(len(offsets) - 1):
         for j in range(offsets[v + 1] - 2, offsets[v] - 1, -1):
             k[j] = max(k[j], k[j + 1])

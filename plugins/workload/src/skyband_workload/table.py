@@ -1,4 +1,4 @@
-"""The table of retained objects that the views of a meta query share, each object held by some of them."""
+"""The table of retained objects that the views of a meta query share."""
 
 from typing import NamedTuple
 
@@ -12,18 +12,18 @@ RANKED, FREE = 0, 1
 
 
 class Table(NamedTuple):
-    """Slots of objects; those in use are also in `ranked`, best first. A slot no view holds is given back."""
+    """Slots of objects; those in use are also in `ranked`, best first. A slot that no view holds is freed."""
 
     time: Array
     object: Array
     score: Array
     arrival: Array
     holders: Array
-    """How many views hold the slot."""
+    """The number of views that hold the slot."""
     better: Array
-    """The slot ranked just above, −1 at the top."""
+    """The slot ranked just above, or −1."""
     worse: Array
-    """The slot ranked just below, −1 at the bottom."""
+    """The slot ranked just below, or −1."""
     ranked: Array
     free: Array
     sizes: Array
@@ -31,7 +31,7 @@ class Table(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Objects in order of arrival, or of rank where they come out of a table."""
+    """Objects in order of arrival, or of rank if they are from a table."""
 
     time: Array
     object: Array
@@ -39,7 +39,7 @@ class Rows(NamedTuple):
     arrival: Array
 
     def take(self, rows: Array) -> "Rows":
-        """Some of them."""
+        """The rows at these places."""
         return Rows(*(column[rows] for column in self))
 
 
@@ -53,11 +53,11 @@ def empty_table(capacity: int) -> Table:
 
 
 def grown(table: Table) -> Table:
-    """A table of twice the capacity whose slots keep their numbers."""
+    """A table with twice the capacity, whose slots keep their numbers."""
     old = len(table.time)
     larger = empty_table(2 * old)
-    for mine, theirs in zip(table[:8], larger[:8], strict=True):
-        theirs[:old] = mine
+    for column, target in zip(table[:8], larger[:8], strict=True):
+        target[:old] = column
     ranked, free = table.sizes
     larger.free[: old + free] = np.concatenate((np.arange(2 * old - 1, old - 1, -1), table.free[:free]))
     larger.sizes[:] = ranked, old + free
@@ -73,7 +73,7 @@ def rows_of(table: Table) -> Rows:
 
 
 def table_of(rows: Rows) -> Table:
-    """A table of these objects, best first, ranked and held by no view, with room for as many again."""
+    """A table of these objects, best first, ranked but held by no view, with room for as many again."""
     size = len(rows.time)
     table = empty_table(max(64, 2 * size))
     for column, values in zip(table[:4], rows, strict=True):
@@ -86,9 +86,9 @@ def table_of(rows: Rows) -> Table:
 
 
 def read_rows(state: StateReader, seen: int, last: int, ends: Int64 | None = None) -> dict[str, Array]:
-    """The columns of `Rows` out of a state, best first (in each part up to ends[i], where there are several).
+    """The columns of `Rows` from a state, best first (in each part up to ends[i], if there are several).
 
-    Raises SnapshotError where they are no rows of a stream of `seen` rows, the last of which came at `last`.
+    Raises SnapshotError if they cannot be from a stream of `seen` rows with the last at `last`.
     """
     time = state.column("time", np.int64, at_most=last if seen else TIME_MIN - 1)
     identity = state.column("object", np.int64, len(time))
@@ -98,7 +98,7 @@ def read_rows(state: StateReader, seen: int, last: int, ends: Int64 | None = Non
     order = np.lexsort((arrival, identity, -score, parts))
     state.require(bool((order == np.arange(len(time))).all()), "score", "objects must be in order of rank")
     same = (np.diff(parts) == 0) & (np.diff(arrival) == 0)
-    state.require(not same.any(), "arrival", "must be of one object each")
+    state.require(not same.any(), "arrival", "must be different for each object")
     return {"time": time, "object": identity, "score": score, "arrival": arrival}
 
 
@@ -109,18 +109,18 @@ def rank_order(rows: Rows) -> Int64:
 
 
 @njit(cache=True, inline="always")
-def outranks(table: Table, one: int, other: int) -> bool:
-    """Whether slot `one` ranks above slot `other`."""
-    if table.score[one] != table.score[other]:
-        return table.score[one] > table.score[other]
-    if table.object[one] != table.object[other]:
-        return table.object[one] < table.object[other]
-    return table.arrival[one] < table.arrival[other]
+def outranks(table: Table, slot: int, other: int) -> bool:
+    """Whether a slot ranks above another."""
+    if table.score[slot] != table.score[other]:
+        return table.score[slot] > table.score[other]
+    if table.object[slot] != table.object[other]:
+        return table.object[slot] < table.object[other]
+    return table.arrival[slot] < table.arrival[other]
 
 
 @nested_njit
 def rank_in(table: Table, slots: Int32, count: int, slot: int) -> int:
-    """How many of the first `count` of `slots`, best first, rank above `slot`."""
+    """The number of the first `count` slots, best first, that rank above `slot`."""
     low, high = 0, count
     while low < high:
         middle = (low + high) >> 1
@@ -133,7 +133,7 @@ def rank_in(table: Table, slots: Int32, count: int, slot: int) -> int:
 
 @nested_njit
 def occupy(table: Table, time: int, object: int, score: float, arrival: int) -> int:
-    """Put an object into a free slot, held by no view yet."""
+    """Put an object into a free slot that no view holds yet."""
     table.sizes[FREE] -= 1
     slot = table.free[table.sizes[FREE]]
     table.time[slot] = time
@@ -146,14 +146,14 @@ def occupy(table: Table, time: int, object: int, score: float, arrival: int) -> 
 
 @nested_njit
 def vacate(table: Table, slot: int) -> None:
-    """Give a slot back."""
+    """Free a slot."""
     table.free[table.sizes[FREE]] = slot
     table.sizes[FREE] += 1
 
 
 @nested_njit
 def rank(table: Table, slot: int) -> None:
-    """Enter a slot into the ranked list. O(list), in one move of memory."""
+    """Enter a slot into the ranked list. O(list), in one memory move."""
     ranked, size = table.ranked, table.sizes[RANKED]
     place = rank_in(table, ranked, size, slot)
     for p in range(size, place, -1):
@@ -168,7 +168,7 @@ def rank(table: Table, slot: int) -> None:
 
 @nested_njit
 def unrank(table: Table, slot: int) -> None:
-    """Take a slot out of the ranked list. O(list)."""
+    """Remove a slot from the ranked list. O(list)."""
     size = table.sizes[RANKED] - 1
     for p in range(rank_in(table, table.ranked, size + 1, slot), size):
         table.ranked[p] = table.ranked[p + 1]
@@ -178,7 +178,7 @@ def unrank(table: Table, slot: int) -> None:
 
 @njit(cache=True, inline="always")
 def release(table: Table, slot: int) -> None:
-    """One view less holds a ranked slot; the last one gives it back."""
+    """Release a ranked slot from a view; the last view frees it."""
     table.holders[slot] -= 1
     if table.holders[slot] == 0:
         unrank(table, slot)

@@ -1,4 +1,4 @@
-"""MTopBand's executor loop: every view has a ranked list of its own."""
+"""MTopBand's executor loop: every view has its own ranked list."""
 
 from typing import NamedTuple
 
@@ -13,12 +13,12 @@ from skyband_workload.views import NOWHERE, Views, begin_views, lowest_gate, old
 
 FREE_LISTS, LONGEST = 0, 1
 LACKS = 3
-"""Where a cursor says what the kernel stopped for: one of the next three, or 0."""
+"""The place in a cursor for the reason why the kernel stopped: one of the next three, or 0."""
 SLOTS, LENGTH, LISTS = 1, 2, 3
 
 
 class Bands(NamedTuple):
-    """The lists: int32[lists, length] slots of a table, best first; those not in use are in `free`."""
+    """The lists: int32[lists, length] slots of a table, best first; unused lists are in `free`."""
 
     lists: Int32
     free: Int32
@@ -32,20 +32,20 @@ def empty_bands(lists: int, length: int) -> Bands:
 
 
 def grown_bands(bands: Bands, lists: int, length: int) -> Bands:
-    """The same lists with room for more of them and longer ones."""
+    """The lists with room for more and longer ones."""
     old, width = bands.lists.shape
     larger = empty_bands(max(lists, old), max(length, width))
     larger.lists[:old, :width] = bands.lists
     free, longest = bands.sizes
-    added = len(larger.lists) - old
-    larger.free[: added + free] = np.concatenate((np.arange(old, old + added), bands.free[:free]))
-    larger.sizes[:] = added + free, longest
+    count = len(larger.lists) - old
+    larger.free[: count + free] = np.concatenate((np.arange(old, old + count), bands.free[:free]))
+    larger.sizes[:] = count + free, longest
     return larger
 
 
 @nested_njit
 def lacking(table: Table, bands: Bands, views: Views, created: int, time: int, largest_k: int) -> int:
-    """What has to grow before a row at `time` can be taken, or 0."""
+    """What must grow before a row at `time` can be added, or 0."""
     width = bands.lists.shape[1]
     if table.sizes[FREE] == 0:
         return SLOTS
@@ -70,9 +70,9 @@ def run(  # noqa: C901 - one loop over two merged sequences
     cursor: Int64,
     largest_k: int,
 ) -> tuple[Int64, Int64, Float64]:
-    """Take rows and answer moments in order of time, from `cursor` to the end or to where there is no room.
+    """Add rows and answer moments in order of time, from `cursor` to the end or until there is no room.
 
-    Returns the size of each answer given, and their objects and scores one after the other.
+    Returns the size of each answer, and their objects and scores one after the other.
     """
     sizes = np.zeros(len(at) - cursor[MOMENT], np.int64)
     objects, scores = np.empty(256, np.int64), np.empty(256, np.float64)
@@ -130,7 +130,7 @@ def run(  # noqa: C901 - one loop over two merged sequences
 
 @nested_njit
 def begin_lists(bands: Bands, views: Views, created: int, time: int) -> int:
-    """Create the views that a row at `time` is the first to fall into, each with a list of its own."""
+    """Create the views whose first row is at `time`, each with its own list."""
     begun = begin_views(views, created, time)
     for v in range(created, begun):
         take_list(bands, views, v)
@@ -157,34 +157,34 @@ def insert(
     score: float,
     arrival: int,
 ) -> None:
-    """Enter a row into the list of every view, from `taker` on, that it belongs to; O(views), plus O(k) for each."""
+    """Enter a row into the lists of all its views from `taker` on; O(views), plus O(k) for each that it enters."""
     slot = occupy(table, time, object, score, arrival)
     gate, wanted = views.gate, views.k
     for v in range(taker, created):
         if score < gate[v] or wanted[v] == 0:
             continue
-        mine, count = bands.lists[views.place[v]], views.held[v]
+        top, count = bands.lists[views.place[v]], views.held[v]
         if count == views.k[v]:
-            if outranks(table, mine[count - 1], slot):
+            if outranks(table, top[count - 1], slot):
                 continue
             count -= 1
-            release_unranked(table, mine[count])
-        place = rank_in(table, mine, count, slot)
+            release_unranked(table, top[count])
+        place = rank_in(table, top, count, slot)
         for p in range(count, place, -1):
-            mine[p] = mine[p - 1]
-        mine[place] = slot
+            top[p] = top[p - 1]
+        top[place] = slot
         table.holders[slot] += 1
         views.held[v] = count + 1
         bands.sizes[LONGEST] = max(bands.sizes[LONGEST], count + 1)
         if views.held[v] == views.k[v]:
-            views.gate[v] = table.score[mine[count]]
-    if table.holders[slot] == 0:  # it only tied with the gates it met
+            views.gate[v] = table.score[top[count]]
+    if table.holders[slot] == 0:  # it only tied with gates
         vacate(table, slot)
 
 
 @nested_njit
 def release_unranked(table: Table, slot: int) -> None:
-    """One view less holds the slot; the last one gives it back."""
+    """Release a slot from a view; the last view frees it."""
     table.holders[slot] -= 1
     if table.holders[slot] == 0:
         vacate(table, slot)
@@ -192,26 +192,26 @@ def release_unranked(table: Table, slot: int) -> None:
 
 @nested_njit
 def shrink(table: Table, bands: Bands, views: Views, view: int, now: int) -> None:
-    """After an output: let go of what the view's later outputs do not need."""
+    """After an output: drop what the view's later outputs do not need."""
     pass_outputs(views, view, now)
     if views.place[view] == NOWHERE:
         return
-    mine = bands.lists[views.place[view]]
+    top = bands.lists[views.place[view]]
     while views.held[view] > views.k[view]:
         views.held[view] -= 1
-        release_unranked(table, mine[views.held[view]])
+        release_unranked(table, top[views.held[view]])
     if views.k[view] == 0:
         bands.free[bands.sizes[FREE_LISTS]] = views.place[view]
         bands.sizes[FREE_LISTS] += 1
         views.place[view] = NOWHERE
         views.gate[view] = np.inf
     elif views.held[view] == views.k[view]:
-        views.gate[view] = table.score[mine[views.held[view] - 1]]
+        views.gate[view] = table.score[top[views.held[view] - 1]]
 
 
 @njit(cache=True)
 def fill(table: Table, bands: Bands, views: Views, created: int, now: int) -> None:
-    """Fill views from a table of ranked objects none of them holds yet; then forget the ranking and what none needs."""
+    """Fill empty views from a table of ranked objects; then drop the ranking and unneeded objects."""
     size = table.sizes[RANKED]
     for v in range(created):
         pass_outputs(views, v, now)

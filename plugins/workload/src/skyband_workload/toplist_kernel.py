@@ -1,4 +1,4 @@
-"""MTopList's executor loop: one ranked list, and for each view its last object in it (FP_min)."""
+"""MTopList's executor loop: one ranked list, and each view's last object in it (FP_min)."""
 
 import numpy as np
 from numba import njit
@@ -15,14 +15,14 @@ ROW, MOMENT, CREATED = 0, 1, 2
 def run(  # noqa: C901 - one loop over two merged sequences
     table: Table, views: Views, rows: Rows, at: Int64, view: Int64, k: Int64, cursor: Int64
 ) -> tuple[Int64, Int64, Float64]:
-    """Take rows and answer moments in order of time, from `cursor` to the end or to where the table is full.
+    """Add rows and answer moments in order of time, from `cursor` to the end or until the table is full.
 
-    Returns the size of each answer given, and their objects and scores one after the other.
+    Returns the size of each answer, and their objects and scores one after the other.
     """
     sizes = np.zeros(len(at) - cursor[MOMENT], np.int64)
     objects, scores = np.empty(256, np.int64), np.empty(256, np.float64)
     filled, first = 0, cursor[MOMENT]
-    # Most rows get into no view. Arrays of their own, for those, as each call with a tuple of arrays counts references.
+    # Most rows enter no view: for these, plain arrays are used, because calls with tuples of arrays count references.
     times, row_scores, starts, gate, created = rows.time, rows.score, views.start, views.gate, cursor[CREATED]
     largest, oldest, floor = views.k, 0, np.inf
     while True:
@@ -75,7 +75,7 @@ def run(  # noqa: C901 - one loop over two merged sequences
 def insert(
     table: Table, views: Views, taker: int, created: int, time: int, object: int, score: float, arrival: int
 ) -> None:
-    """Enter a row into every view from `taker` on that it belongs to; O(views), plus O(list) where it enters."""
+    """Enter a row into all its views from `taker` on; O(views), plus O(list) if it enters."""
     slot = occupy(table, time, object, score, arrival)
     rank(table, slot)
     gate, wanted, held, place, start = views.gate, views.k, views.held, views.place, views.start
@@ -99,14 +99,14 @@ def insert(
         else:
             continue
         table.holders[slot] += 1
-    if table.holders[slot] == 0:  # it only tied with the gates it met
+    if table.holders[slot] == 0:  # it only tied with gates
         table.holders[slot] = 1
         release(table, slot)
 
 
 @nested_njit
 def next_better(table: Table, slot: int, start: int) -> int:
-    """The next object above `slot` that lies in the view that begins at `start`."""
+    """The next object above `slot` in the view that begins at `start`."""
     slot = table.better[slot]
     while slot >= 0 and table.time[slot] < start:
         slot = table.better[slot]
@@ -115,7 +115,7 @@ def next_better(table: Table, slot: int, start: int) -> int:
 
 @nested_njit
 def shrink(table: Table, views: Views, view: int, now: int) -> None:
-    """After an output: let go of what the view's later outputs do not need."""
+    """After an output: drop what the view's later outputs do not need."""
     pass_outputs(views, view, now)
     while views.held[view] > views.k[view]:
         last = views.place[view]
@@ -131,7 +131,7 @@ def shrink(table: Table, views: Views, view: int, now: int) -> None:
 
 @nested_njit
 def extract(table: Table, start: int, wanted: int, objects: Int64, scores: Float64) -> None:
-    """The result extractor: down the list from the top, taking what lies in the view."""
+    """The result extractor: walks down the list and takes the objects in the view."""
     filled, place = 0, 0
     while filled < wanted:
         slot = table.ranked[place]
@@ -144,7 +144,7 @@ def extract(table: Table, start: int, wanted: int, objects: Int64, scores: Float
 
 @njit(cache=True)
 def fill(table: Table, views: Views, created: int, now: int) -> None:
-    """Fill views from a table of ranked objects none of them holds yet, and give back what none needs."""
+    """Fill empty views from a table of ranked objects, and free unneeded objects."""
     size = table.sizes[RANKED]
     slots = table.ranked[:size].copy()
     for v in range(created):

@@ -1,4 +1,4 @@
-"""What MTopBand and MTopList share: a ranker whose executor's rows are the union of the views' tops."""
+"""The base of MTopBand and MTopList: a ranker whose executor's rows are the union of the views' tops."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ from skyband_workload.views import MOST_WINDOWS
 
 @define(eq=False)
 class ViewRanker(MetaRanker):
-    """Hands everything to the executor of its kind."""
+    """Delegates to its executor."""
 
     minimal: ClassVar[bool] = True
     most_windows: ClassVar[int | None] = MOST_WINDOWS
@@ -28,7 +28,7 @@ class ViewRanker(MetaRanker):
 
     @abstractmethod
     def _executor_for(self, scheduler: Scheduler) -> ViewExecutor:
-        """An executor that holds nothing yet."""
+        """An empty executor."""
 
     def _begin(self, meta: MetaQuery) -> None:
         super()._begin(meta)

@@ -1,4 +1,4 @@
-"""The views of a meta query as flat arrays: which exist, how many objects each holds, and what it takes to get in."""
+"""The views of a meta query as flat arrays: their starts, numbers of objects and gates."""
 
 from typing import NamedTuple
 
@@ -10,11 +10,11 @@ from skyband_workload.scheduler import Plan
 
 NOWHERE = -1
 MOST_WINDOWS = 1 << 24
-"""Windows open at once: each is a view, or an output of one, of about 100 bytes."""
+"""The most open windows: each is a view, or an output of one, of about 100 bytes."""
 
 
 class Views(NamedTuple):
-    """Views in order of start, each array with one entry a view, but for the plan's outputs `at` and `later_k`."""
+    """Views in order of start; arrays have an entry for each view, except the plan's outputs `at` and `later_k`."""
 
     start: Array
     output: Array
@@ -24,9 +24,9 @@ class Views(NamedTuple):
     k: Array
     """K(s): the most objects it may hold, 0 once its last output has passed."""
     held: Array
-    """How many it holds."""
+    """The number of objects it holds."""
     gate: Array
-    """A score below this cannot get in: that of its last object once it is full."""
+    """A row with a score below this cannot enter: that of its last object once it is full."""
     place: Array
     """Where its objects are: its last object (MTopList) or its row of lists (MTopBand)."""
     at: Array
@@ -34,7 +34,7 @@ class Views(NamedTuple):
 
 
 def planned(plan: Plan) -> Views:
-    """The views of a plan, holding nothing."""
+    """The views of a plan, still empty."""
     size = len(plan.start)
     k, held, gate = np.zeros(size, np.int64), np.zeros(size, np.int64), np.zeros(size)
     place = np.full(size, NOWHERE, np.int32)
@@ -42,16 +42,16 @@ def planned(plan: Plan) -> Views:
 
 
 def carry_over(old: Views, created: int, new: Views) -> None:
-    """Give the new views what the old ones with the same start hold; those that ended are not among the new."""
+    """Copy the state of old views that have not ended to the new views with the same starts."""
     alive = np.flatnonzero(old.k[:created] > 0)
-    there = np.searchsorted(new.start, old.start[alive])
-    for mine, theirs in ((old.k, new.k), (old.held, new.held), (old.gate, new.gate), (old.place, new.place)):
-        theirs[there] = mine[alive]
+    places = np.searchsorted(new.start, old.start[alive])
+    for column, target in ((old.k, new.k), (old.held, new.held), (old.gate, new.gate), (old.place, new.place)):
+        target[places] = column[alive]
 
 
 @nested_njit
 def pass_outputs(views: Views, view: int, now: int) -> None:
-    """Let K(s) fall to what the outputs after `now` need."""
+    """Reduce K(s) to what the outputs after `now` need."""
     output = views.output[view]
     while output < views.end[view] and views.at[output] <= now:
         output += 1
@@ -61,7 +61,7 @@ def pass_outputs(views: Views, view: int, now: int) -> None:
 
 @nested_njit
 def begin_views(views: Views, created: int, time: int) -> int:
-    """Create the views that a row at `time` is the first to fall into; returns how many there are now."""
+    """Create the views whose first row is at `time`; returns the new number of views."""
     while created < len(views.start) and views.start[created] <= time:
         pass_outputs(views, created, time)
         views.gate[created] = -np.inf if views.k[created] else np.inf
@@ -71,7 +71,7 @@ def begin_views(views: Views, created: int, time: int) -> int:
 
 @nested_njit
 def oldest_alive(k: Array, oldest: int, created: int) -> int:
-    """The first view from `oldest` on that has outputs to come: those before it have ended, and stay so."""
+    """The first view from `oldest` on with future outputs; those before it have ended for good."""
     while oldest < created and k[oldest] == 0:
         oldest += 1
     return oldest
@@ -79,7 +79,7 @@ def oldest_alive(k: Array, oldest: int, created: int) -> int:
 
 @nested_njit
 def lowest_gate(gate: Array, oldest: int, created: int) -> float:
-    """The score below which no view takes a row; the youngest view as a rule has the lowest gate."""
+    """The score below which no view accepts a row; usually the youngest view has the lowest gate."""
     lowest = np.inf if created == oldest else gate[created - 1]
     if lowest == -np.inf:
         return float(lowest)

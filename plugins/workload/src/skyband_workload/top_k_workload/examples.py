@@ -1,4 +1,4 @@
-"""Examples of top-k-workload: the job on its page, and the rows its conformance checks run on."""
+"""The examples of top-k-workload: the job of its page, and rows for its conformance checks."""
 
 from skyband.queries.example import JobExample, examples
 
@@ -16,7 +16,7 @@ EXAMPLES = examples(
 )
 
 JOB = JobExample(
-    "Two screens over one stream of bids, each with a window, slide and k of its own:",
+    "Two screens over one stream of bids, each with its own window, slide and k:",
     "bids.csv",
     """\
 ts,lot,price

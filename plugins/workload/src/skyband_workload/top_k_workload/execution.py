@@ -1,4 +1,4 @@
-"""How top-k-workload is answered: a processor a group, and small groups together."""
+"""How top-k-workload is answered: by a processor for each group, small groups together."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 
 MOST_WHERE_DEAR = 512
-"""Rows of a small group where a walk through thousands may take longer than a processor does.
+"""The most rows of a small group in cases where a scan of thousands may be slower than a processor.
 
-With rules all groups are walked where one is asked. Where an object is in an answer once, each row is looked for among
-those of its object, and each row of an answer among those before it.
+With rules, all groups are scanned as soon as one is asked. If each object is in an answer only once, each row is
+compared with those of its object, and each row of an answer with those before it.
 """
 
 
@@ -52,11 +52,11 @@ class TopKWorkloadExecution(Execution[TopKWorkload]):
         return Rules([_version(query) for query in self.query.queries], Limits(longest.length, most))
 
     def end(self, latest: int) -> int | None:
-        """With rules, a processor tells."""
+        """With rules, the processors decide."""
         return None if self.query.takes_rules else super().end(latest)
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "SmallGroupTable | None":
-        """Where the answer is that of the definition, whatever the ranker, it is read off the rows of small groups."""
+        """If every ranker gives the answer of the definition, small groups read it from their rows."""
         query = self.query
         most = most_entries(bindings["workload-ranker"], query.backend_parameters("workload-ranker"))
         carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
@@ -78,7 +78,7 @@ class TopKWorkloadExecution(Execution[TopKWorkload]):
         )  # fmt: skip
 
     def parts_of(self, answers: pa.RecordBatch) -> Int64 | None:
-        """Windows in rows end with a row of the group's own, whatever the moment."""
+        """None for windows in rows, which end with a row of their own group, whatever the moment."""
         if self.query.rows or self.query.takes_rules:
             return None
         parts: Int64 = pc.index_in(answers.column("query"), value_set=self._names).fill_null(-1).to_numpy()
@@ -92,7 +92,7 @@ class TopKWorkloadExecution(Execution[TopKWorkload]):
         return pa.array([query.name for query in self.query.queries], pa.string())
 
     def merge(self, answers: pa.Table) -> pa.Table:
-        """Shards share no object, so the best of all are among the best of each."""
+        """Shards share no objects, so the best of all are among the best of each."""
         query = self.query
         keyed = answers.append_column(top_k_merging.ID, pa.array(answer_ids(answers, "object", query.object)))
         ranked = top_k_merging.merge_top_k(
@@ -107,11 +107,11 @@ class TopKWorkloadExecution(Execution[TopKWorkload]):
         return top_k_merging.truncate(ranked, most, answers.column_names)
 
     def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        """With rules also the k of each answer, which only its shard knows."""
+        """With rules, also the k of each answer, which only its shard knows."""
         return [*self.query.answer_fields(schema), *([pa.field(RULE_K, pa.int64())] if self.query.takes_rules else [])]
 
 
 def _version(query: NamedQuery) -> Version:
-    """A query as a rule that holds for ever."""
+    """The query as a rule that is always in force."""
     window, slide, phase = query.window.length, query.slide.length, query.phase.length
     return Version(query.name, window, slide, query.k, phase % slide, TIME_MIN, TIME_MAX)

@@ -1,4 +1,4 @@
-"""How top-k-workload's answers are compared, drawn and shown."""
+"""How top-k-workload's answers are compared, plotted and shown."""
 
 from math import log
 
@@ -8,11 +8,11 @@ from skyband.queries.presentation import QueryPresentation
 from skyband_workload.top_k_workload.query import TopKWorkload
 
 _BYTES_A_ROW = 32
-"""Of a row kept: its pane, score, object and arrival."""
+"""The bytes of a retained row: pane, score, object and arrival."""
 
 
 class TopKWorkloadPresentation(QueryPresentation[TopKWorkload]):
-    """Ranks, a query each."""
+    """The ranks of each query."""
 
     chart = "ranks"
 
@@ -26,7 +26,7 @@ class TopKWorkloadPresentation(QueryPresentation[TopKWorkload]):
         return FirstQuery(f"the ten rows with the highest {score} in each window of {window}", keys)
 
     def expected_state(self, rate: float, groups: int) -> tuple[float, float] | None:
-        """With `longest` and `most`: k (1 + ln(N / k)) of the N rows of the longest window, of scores in any order."""
+        """With `longest` and `most`: k (1 + ln(N / k)) of the N rows of the longest window, if scores are random."""
         if self.query.longest is None or self.query.most is None:
             return None
         rows = max(rate * self.query.longest.length, 1.0)

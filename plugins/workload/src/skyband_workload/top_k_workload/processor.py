@@ -1,4 +1,4 @@
-"""One group's stream of top-k-workload: scores to a workload ranker, and its answers back as rows."""
+"""One group's stream of top-k-workload: passes scores to a workload ranker and turns its answers into rows."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -28,20 +28,20 @@ from skyband_workload.top_k_workload.query import BEST, EACH, TopKWorkload
 _NO_OBJECTS, _NO_SCORES = np.empty(0, np.int64), np.empty(0)
 
 _MOST_MOMENTS = 1 << 20
-"""Moments answered in one call. A silence may owe many times more, most of them empty: it is passed in parts."""
+"""The most moments answered in a call: after a gap, many more may be due, most of them empty, so it is split."""
 
 
 class WorkloadProcessor(ScheduledProcessor):
-    """One group's ranker. Once its longest window is empty it begins anew, so that silence costs nothing then."""
+    """The ranker of one group, which starts anew once its longest window is empty: further silence is then free."""
 
     def __init__(self, query: TopKWorkload, ranker: Binding, answers: pa.Schema) -> None:
         self._query = query
         self._backend_parameters = query.backend_parameters("workload-ranker")
         super().__init__(query.schedule, query.rows)
         self._most_time = int(min(_MOST_MOMENTS / (1 / self._schedule.slides).sum(), 2.0**62)) or 1
-        """In which there are about as many moments."""
+        """The time in which about `_MOST_MOMENTS` moments fall."""
         self._mirrored = query.order == SMALLEST
-        """Rankers know the largest first: of the smallest first they are given the negatives."""
+        """Rankers rank the largest first; for the smallest first, they get negated scores."""
         self._which: Which = "each"
         if query.repeats == BEST:
             self._which = "smallest" if self._mirrored else "largest"
@@ -49,12 +49,12 @@ class WorkloadProcessor(ScheduledProcessor):
         self._carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
         self._since: Int64 | None = None
         self._ends: Int64 | None = None
-        self._labels = {"query": pa.array([one.name for one in query.queries], pa.string())}
+        self._labels = {"query": pa.array([each.name for each in query.queries], pa.string())}
         self._binding = ranker
         self._schema = answers
         self._answers: list[AnswerColumns] = []
         self._unwritten: Sequence[Answer] = ()
-        """Those of the row that it began with."""
+        """The answers of the row with which it began."""
         self.clear()
 
     def clear(self) -> None:
@@ -63,7 +63,7 @@ class WorkloadProcessor(ScheduledProcessor):
         self._ranked_rows = RankedRows(self._carry, self._which)
 
     def begin(self, last: int, rows: Rows) -> "WorkloadProcessor":
-        """Go on from the rows of a small group that can still be answered, the moments up to `last` being answered."""
+        """Continue from the rows of a small group that may still be in answers; moments up to `last` are answered."""
         self._names.update(rows.times, rows)
         self._ranked_rows.update(rows.times, rows, rows["score"])
         if self._rows:
@@ -76,9 +76,9 @@ class WorkloadProcessor(ScheduledProcessor):
         return self
 
     def _begin_in_rows(self, rows: Rows) -> None:
-        """Rows that have gone were beaten by enough later ones: any that these beat as well stand for them.
+        """Enough later rows rank before each dropped row: any row that these beat as well can replace it.
 
-        Where an object is in an answer once, one that its next row beats.
+        If an object is in an answer only once, a row that its next row beats.
         """
         all_rows, gone = without_gaps(rows)
         scores = np.where(gone, -np.inf, self._signed(all_rows["score"]))
@@ -90,7 +90,7 @@ class WorkloadProcessor(ScheduledProcessor):
         self._unwritten = self._ranker.update(all_rows.times[-1:], objects[-1:], scores[-1:])
 
     def _signed(self, scores: Float64) -> Float64:
-        """Scores as the ranker knows them, and back."""
+        """Convert scores to those of the ranker, or back."""
         return 0.0 - scores if self._mirrored else scores
 
     def start_from(self, since: Mapping[str, int]) -> None:
@@ -125,54 +125,53 @@ class WorkloadProcessor(ScheduledProcessor):
                 self._names.update(times[start:stop], part)
                 self._ranked_rows.update(times[start:stop], part, part["score"])
                 self._write(answers)
-        if not self._rows:  # no further than a moment: so its state does not tell at which watermarks it had a turn
+        if not self._rows:  # only up to a moment: so the state does not depend on the watermarks of its turns
             self._reach(self._schedule.latest(until))
 
     @classmethod
     def plain_turns(
         cls, processors: Sequence[Self], times: Int64, spans: Int64, until: int
     ) -> Sequence[PlainTurn | None]:
-        """Of each that has seen rows and carries none, over windows in time, where it is not silent for long."""
+        """Of each that has seen rows and carries no columns, with windows in time and without a long gap."""
         first, schedule = processors[0], processors[0]._schedule
         named = first._names.needed or first._names.tells_itself
         if cls is not WorkloadProcessor or first._rows or first._carry or not named:
             return super().plain_turns(processors, times, spans, until)
-        moment, some = schedule.latest(until), spans[:, 1] > spans[:, 0]
-        before = np.array(
-            [one._last if one._since is None and one._last is not None else TIME_MIN for one in processors]
-        )
+        moment, has_rows = schedule.latest(until), spans[:, 1] > spans[:, 0]
+        before = np.array([each._last if each._since is None and each._last is not None else TIME_MIN
+                           for each in processors])  # fmt: skip
         last = before.copy()
-        last[some] = times[spans[some, 1] - 1]
+        last[has_rows] = times[spans[has_rows, 1] - 1]
         plain = before > TIME_MIN
-        before[~plain] = last[~plain] = 0  # whatever: so that no sum is beyond 64 bits
+        before[~plain] = last[~plain] = 0  # any value: so that no sum overflows
         plain &= (schedule.empty_at(last) > until) & (last + schedule.horizon >= moment)
         plain &= ~schedule.has_ended(before, last) & (np.maximum(last, moment) - before <= first._most_time)
         due, following = np.array([moment]), int(schedule.after(moment))
         return [
-            PlainTurn(due, time, following) if goes_on else None
-            for goes_on, time in zip(plain.tolist(), last.tolist(), strict=True)
+            PlainTurn(due, time, following) if is_plain else None
+            for is_plain, time in zip(plain.tolist(), last.tolist(), strict=True)
         ]
 
     @classmethod
     def turns(cls, processors: Sequence[Self], rows: Rows, spans: Int64, turns: Sequence[PlainTurn]) -> AnswersOfTurns:
-        first, rankers = processors[0], [one._ranker for one in processors]
+        first, rankers = processors[0], [processor._ranker for processor in processors]
         objects, scores = (rows["object"], first._signed(rows["score"])) if len(rows) else (_NO_OBJECTS, _NO_SCORES)
         until = np.concatenate([turn.due for turn in turns])
         cuts, tops = type(rankers[0]).answers_together(rankers, rows.times, objects, scores, spans=spans, until=until)
         ends, names = tops.offsets[cuts], None
         if first._names.needed:
-            each = [one._names for one in processors]
+            each = [processor._names for processor in processors]
             learn_together(each, rows, spans)
             names = values_together(each, tops.objects, ends)
-        for one, turn in zip(processors, turns, strict=True):
-            one._last = turn.last
-            one._names.forget(turn.last - one._horizon)
+        for processor, turn in zip(processors, turns, strict=True):
+            processor._last = turn.last
+            processor._names.forget(turn.last - processor._horizon)
         return AnswersOfTurns(
             [first._answers_as_rows(tops, names)] if len(tops.objects) else [], np.diff(ends).tolist()
         )
 
     def _long_silences(self, times: Int64) -> list[int]:
-        """Which rows come so late that the moments before them are answered in parts."""
+        """The rows after a gap so long that its moments are answered in several calls."""
         now = self._ranker.now
         if self._rows or not len(times) or times[-1] - (times[0] if now is None else now) <= self._most_time:
             return []
@@ -181,50 +180,49 @@ class WorkloadProcessor(ScheduledProcessor):
         return silences
 
     def _reach(self, until: int) -> None:
-        """Answer every moment at most `until`, not too many in one call."""
+        """Answer all moments up to `until`, at most `_MOST_MOMENTS` or so in a call."""
         now = self._ranker.now
         while now is not None and now < until:
             now = min(now + self._most_time, until)
             self._write(self._ranker.advance(now))
 
     def _write(self, each: Sequence[Answer]) -> None:
-        """Write answers down as rows."""
-        found = Answers.of(each)
-        if not len(found.objects):
+        """Append answers as rows."""
+        answers = Answers.of(each)
+        if not len(answers.objects):
             return
-        sizes = np.diff(found.offsets)
-        answers, due = self._answers_as_rows(found), self._due(found)
-        self._answers.append(answers if due.all() else answers.pick(np.repeat(due, sizes)))
+        rows, due = self._answers_as_rows(answers), self._due(answers)
+        self._answers.append(rows if due.all() else rows.pick(np.repeat(due, np.diff(answers.offsets))))
 
     def _answers_as_rows(self, answers: Answers, names: pa.Array | None = None) -> AnswerColumns:
-        """Answers of its queries as rows, of objects with these names; without them it looks these up."""
+        """Answers of its queries as rows; names: those of the objects, looked up if not given."""
         begins = answers.at - self._schedule.windows[answers.query]
         return self._as_rows(answers, answers.query, begins, self._labels, names)
 
     def _as_rows(
-        self, found: Answers, part: Int64, begins: Int64, labels: Mapping[str, pa.Array], names: pa.Array | None = None
+        self, tops: Answers, part: Int64, begins: Int64, labels: Mapping[str, pa.Array], names: pa.Array | None = None
     ) -> AnswerColumns:
-        """Answers as rows. part: int64[a], the place of each one's name in `labels`; begins: where its window does."""
-        sizes = np.diff(found.offsets)
-        ranks = np.arange(1, len(found.objects) + 1) - np.repeat(found.offsets[:-1], sizes)
-        scores = self._signed(found.scores)
-        until = np.repeat(found.at, sizes)
+        """Answers as rows; part, begins: int64[a], for each its index in `labels` and the start of its window."""
+        sizes = np.diff(tops.offsets)
+        ranks = np.arange(1, len(tops.objects) + 1) - np.repeat(tops.offsets[:-1], sizes)
+        scores = self._signed(tops.scores)
+        until = np.repeat(tops.at, sizes)
         carried: list[pa.Array] = []
         if self._carry:
-            since, answer = np.repeat(begins, sizes), np.repeat(np.arange(len(found)), sizes)
-            carried = self._ranked_rows.lookup(answer, found.objects, scores, since, until)
+            since, answer = np.repeat(begins, sizes), np.repeat(np.arange(len(tops)), sizes)
+            carried = self._ranked_rows.lookup(answer, tops.objects, scores, since, until)
         columns = [
             until,
             np.repeat(part, sizes),
             ranks,
-            *(carried[: self._several] or [self._names.for_answers(found.objects) if names is None else names]),
+            *(carried[: self._several] or [self._names.for_answers(tops.objects) if names is None else names]),
             scores,
             *carried[self._several :],
         ]
         return AnswerColumns(self._schema, columns, labels)
 
     def _due(self, answers: Answers) -> Array:
-        """bool[a]: which of these answers are neither after the end nor over windows that may lack rows."""
+        """bool[a]: whether each answer is at most at the end and over a window that cannot lack rows."""
         due = np.ones(len(answers), bool)
         if self._ends is not None:
             due &= answers.at <= self._ends[answers.query]
@@ -250,7 +248,7 @@ class WorkloadProcessor(ScheduledProcessor):
         return self._ranker.nbytes
 
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        """The ranker's state with the queries it is of, which may be others when it is loaded."""
+        """The ranker's state and its queries, which may have changed by the time it is loaded."""
         queries = np.array([astuple(query) for query in self._ranker.queries], np.int64).reshape(-1)
         ranker = state_arrays.with_prefix("ranker", self._ranker.dump_state())
         names = state_arrays.frame_to_array("names", self._names.frame()) if self._names.needed else {}
@@ -267,15 +265,15 @@ class WorkloadProcessor(ScheduledProcessor):
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         last, count = header["last"], header["count"]
         queries = self._queries(StateReader(arrays))
-        mine = self._backend_parameters["queries"]
-        if queries != mine:
+        configured = self._backend_parameters["queries"]
+        if queries != configured:
             parameters = {**self._backend_parameters, "queries": queries}
             self._ranker = cast(WorkloadRanker, self._binding.create(**parameters))
         self._ranker.load_state(state_arrays.without_prefix("ranker", arrays))
         now = self._ranker.now
         passed = last is None if now is None else type(last) is int and last <= now
         if not passed or type(count) is not int or not 0 <= count < 2**62:
-            raise SnapshotError(f"contradicts itself: a ranker at {now} cannot have seen {count!r} rows up to {last!r}")
+            raise SnapshotError(f"is inconsistent: a ranker at {now} cannot have seen {count!r} rows up to {last!r}")
         self._last, self._count = last, count
         if "since" in header:
             self._since = self._since_of(header["since"], queries)
@@ -283,19 +281,19 @@ class WorkloadProcessor(ScheduledProcessor):
             self._names.load_state(state_arrays.frame_from_array("names", arrays, self._names.frame()))
         rows = self._ranked_rows
         rows.load_state(state_arrays.frame_from_array("carried", arrays, rows.frame()))
-        if queries != mine:
-            self._ranker.reconfigure(mine)
+        if queries != configured:
+            self._ranker.reconfigure(configured)
 
     def _since_of(self, moments: Any, queries: Sequence[TopKQuery]) -> Int64:
-        """int64[q]: the row with which each query begins; given: those of a state's queries."""
+        """int64[q]: the first row of each query, from those of the queries of a state."""
         fits = isinstance(moments, list) and len(moments) == len(queries)
         if not fits or not all(type(row) is int and TIME_MIN <= row <= self._count for row in moments):
-            raise SnapshotError(f"contradicts itself: queries cannot begin with the rows {moments!r:.200}")
+            raise SnapshotError(f"is inconsistent: queries cannot begin with the rows {moments!r:.200}")
         by_query = dict(zip(queries, moments, strict=True))
         return np.array([by_query.get(query, TIME_MIN) for query in self._backend_parameters["queries"]], np.int64)
 
     def _queries(self, state: StateReader) -> tuple[TopKQuery, ...]:
-        """Those of a state."""
+        """The queries of a state."""
         numbers = state.column("queries", np.int64)
         state.require(len(numbers) > 0 and len(numbers) % 4 == 0, "queries", "must have four numbers each")
         return tuple(TopKQuery(*numbers[place : place + 4].tolist()) for place in range(0, len(numbers), 4))

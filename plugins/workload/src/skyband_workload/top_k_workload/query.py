@@ -41,48 +41,47 @@ from skyband.windows.schedule import Schedule, schedule_for_rules
 from skyband_workload.top_k_workload.workload_file import NO_QUERIES, NamedQuery, named_queries
 
 EACH, BEST = "each", "best"
-"""Whether each row is ranked by itself, or an object once, by its best row."""
+"""Whether each row is ranked separately, or each object once, by its best row."""
 
 RULE_K = "k of the rule"
-"""A column of the answers of shards, called as none of a source is."""
+"""A column of the answers of shards, with a name that no column of a source has."""
 
 
 @define(eq=True)
 class TopKWorkload(Query):
-    """Ranks the rows of a stream by a score, for many queries with windows, slides and k of their own.
+    """Ranks the rows of a stream by a score, for many queries, each with its own window, slide and k.
 
-    Each row is ranked by itself: an object that comes twice can be ranked twice. With `repeats = "best"` it is in an
-    answer once, by its row of the window that ranks first, the latest of equal ones; of the backends paneband can.
-    Result columns: at, query, rank (from
-    1), object, score. Of equal scores the smaller object ranks first where objects are integers, otherwise (decimals
-    too) the one of smaller hash, so that all engines agree: the low 64 bits, as a signed number, of MurmurHash3_x64_128
-    of the value (of text, its bytes in UTF-8). Rows whose object or score is null, or whose score is not a number, are
-    left out and counted. An answer without objects has no rows.
+    Each row is ranked separately, so an object with two rows can be ranked twice. With `repeats = "best"`, each object
+    is in an answer once, by its best row in the window, the latest of equal ones; of the backends, paneband can do
+    this. Result columns: at, query, rank (from 1), object, score. Of equal scores, the smaller object ranks first if
+    objects are integers, otherwise (decimals too) the one with the smaller hash, so that all engines agree: the low 64
+    bits, as a signed number, of MurmurHash3_x64_128 of the value (of its UTF-8 bytes for text). Rows whose object or
+    score is null, or whose score is not a number, are left out and counted. An answer without objects has no rows.
 
-    The queries may change between runs on one checkpoint: those that stay go on, and those that join answer over
-    windows that begin at the watermark reached by then, or later. Windows in time stay in time, those in rows in rows.
+    The queries may change between runs on one checkpoint: queries that stay continue, and new ones answer over windows
+    that start at the watermark reached by then, or later. Windows cannot change from time to rows or back.
 
-    With `longest` and `most` the state is kept for every query within them, in time, and not for those there are.
-    Queries may then change between runs as they like, and rules come while it runs, rows of a second source: in a job
-    `rules = { path = "rules/", format = "json" }`, in a program `apply(…, rules=…)`, beside a stream of Spark a stream,
-    on the local engine `LocalRun.broadcast`. They are rows with a name, window, slide and k, perhaps a phase, and the
-    times `after` which and `until` which the rule holds. With `by`, one that is for a single group has its values of
-    `by` as a list of texts in a column `group`, `["DE", "3"]`; null is for all. Of several groupings,
-    `by = [["client"], []]`, the list ends with the name of the grouping: `["a", "client"]`, or `[null, "()"]`. A table
-    may also have them as lines of JSON in one column `value`, as Kafka does. At its moments later than `after` and
-    at most `until` a rule answers what it would have answered had it been there for ever. Without `after`, or where
-    that has passed, it holds from the watermark reached when it came, which is in the state. A row of the same name
-    replaces the rule from its time on, and one without a window ends it. With `answers = "changes"` the rows of a rule
-    that has ended leave at the next microsecond. A rule longer than `longest`, of a k above
-    `most`, or that is wrong otherwise, is a bad row: see `bad_rows`. The backend must have `any-subquery`, as paneband
-    does; it retains about k (1 + ln(N / k)) rows of N for k = `most`, whatever rules there are. Groups of few rows are
-    asked all together, with rules as without.
+    With `longest` and `most`, the state is kept for every query within these limits (in time), not only for the present
+    ones. Queries may then change freely between runs, and rules may arrive during a run, as rows of a second source: in
+    a job `rules = { path = "rules/", format = "json" }`, in a program `apply(…, rules=…)` (with a streaming DataFrame
+    of Spark, a second one), on the local engine `LocalRun.broadcast`. A rule has a name, window, slide and k,
+    optionally a phase, and the times `after` and `until` between which it is in force. With `by`, a rule for a single
+    group has the group's values of `by` as a list of strings in a column `group`, `["DE", "3"]`; null means all groups.
+    With several groupings, `by = [["client"], []]`, the list ends with the name of the grouping: `["a", "client"]`, or
+    `[null, "()"]`. A table may also have rules as lines of JSON in one column `value`, as Kafka does. At its moments
+    later than `after` and at most `until`, a rule gives the answers that it would have given had it always been in
+    force. Without `after`, or if that is past, it is in force from the watermark reached when it arrived, which is part
+    of the state. A row with the same name replaces the rule from its time on, and one without a window ends it. With
+    `answers = "changes"`, the rows of a rule that has ended leave at the next microsecond. A rule longer than
+    `longest`, with a k above `most`, or otherwise wrong is a bad row: see `bad_rows`. The backend must have
+    `any-subquery`, as paneband does; it retains about k (1 + ln(N / k)) of N rows for k = `most`, whatever the rules.
+    Small groups are answered together, with and without rules.
 
-    Where objects are not integers, the name of every object of the longest window is kept, not only of those that
-    may still be answered: number them where there are millions.
+    If objects are not integers, the names of all objects in the longest window are kept, not only of those that may
+    still be in answers: with millions of objects, use numbers.
 
-    `object` may name several columns, which tell objects apart together: the answers then have these in the place of
-    `object`, and equal scores rank by the hash of all of them. A row where one of them is null has no object.
+    `object` may be several columns, which identify objects together: answers then have these columns in place of
+    `object`, and equal scores rank by the hash of all of them. A row with a null in one of them has no object.
 
     Examples
     --------
@@ -107,27 +106,27 @@ class TopKWorkload(Query):
     broadcast: ClassVar[str | None] = "rules"
     refused_keys: ClassVar[Mapping[str, str]] = {"rules": SOURCE_OF_RULES}
     backend_remedies: ClassVar[Mapping[str, str]] = {
-        "on_demand": "for rules that come while it runs take one that answers any subquery, such as paneband"
+        "on_demand": "for rules that arrive during a run, use one that answers any subquery, such as paneband"
     }
 
     object: Columns = identity(help="the column that names the object a row is about, or several that do together")
     score: str = column_name(help="the column of scores")
     queries: tuple[NamedQuery, ...] = named_queries(
         default=(),
-        help="the queries, each with a name, window, slide, k, and perhaps a phase: a list, or a CSV or Parquet file",
+        help="the queries, each with a name, window, slide, k and optional phase: a list, or a CSV or Parquet file",
     )
     order: str = order_parameter("scores")
-    carry: tuple[str, ...] = carry_parameter(help="further columns of the ranked row to give with it")
+    carry: tuple[str, ...] = carry_parameter(help="further columns of the ranked row to include in answers")
     repeats: str = choice(
         EACH, BEST, default=EACH,
-        help="where an object comes again: whether each of its rows is ranked, or the best one of the window only",
+        help="whether each row of an object is ranked, or only its best one in the window",
     )  # fmt: skip
     longest: Duration | None = duration(
         None, kw_only=True, converter=optional(parsed),
-        help="the longest window that queries and rules may have: what the state is kept for, with `most`",
+        help="the longest window of queries and rules, for which the state is kept, with `most`",
     )  # fmt: skip
     most: int | None = integer(
-        None, at_least=1, kw_only=True, help="the largest k that queries and rules may have, with `longest`"
+        None, at_least=1, kw_only=True, help="the largest k of queries and rules, with `longest`"
     )
 
     def __attrs_post_init__(self) -> None:
@@ -139,20 +138,18 @@ class TopKWorkload(Query):
             raise ConfigError(*problems)
 
     def _check_limits(self) -> None:
-        """Raise ConfigError where `longest` and `most` do not go with each other, or with the queries."""
+        """Raise ConfigError if `longest` and `most` do not fit each other, or the queries."""
         problems = []
         longest, most = self.longest, self.most
         if longest is None or most is None:
             if (longest is None) != (most is None):
                 missing_key = "most" if most is None else "longest"
-                problems.append(Problem(missing_key, "is required: `longest` and `most` go together"))
+                problems.append(Problem(missing_key, "is required: `longest` and `most` need each other"))
             elif not self.queries:
-                problems.append(Problem("queries", f"{NO_QUERIES}; or `longest` and `most`, for rules that come later"))
+                problems.append(Problem("queries", f"{NO_QUERIES}; or give `longest` and `most`, for later rules"))
         else:
             if longest.rows:
-                problems.append(
-                    Problem("longest", f"must be a length of time, as rules hold for times (got {longest})")
-                )
+                problems.append(Problem("longest", f"must be a length of time, as for all rules (got {longest})"))
             for place, query in enumerate(self.queries):
                 if query.window.rows != longest.rows or query.window.length > longest.length:
                     message = f"must be at most longest = {str(longest)!r}, in time (got {query.window})"
@@ -164,7 +161,7 @@ class TopKWorkload(Query):
 
     @property
     def takes_rules(self) -> bool:
-        """Whether its state is kept for rules, `longest` and `most`, and not for the queries there are."""
+        """Whether the state is kept for rules (`longest` and `most`), not only for the present queries."""
         return self.longest is not None
 
     @property
@@ -181,12 +178,12 @@ class TopKWorkload(Query):
 
     @property
     def key_columns(self) -> tuple[str, ...]:
-        """An object that may be there more than once is told apart by its rank."""
+        """Rows of an object that may be in an answer several times are told apart by rank."""
         return self.key or (("query", "rank") if self.repeats == EACH else self.compared_columns)
 
     @property
     def subqueries(self) -> tuple[str, ...]:
-        """None with `longest` and `most`: any query within these may then join and leave as it likes."""
+        """Empty with `longest` and `most`: any query within these may then join and leave freely."""
         return () if self.takes_rules else tuple(query.definition for query in self.queries)
 
     @property
@@ -222,11 +219,11 @@ class TopKWorkload(Query):
 
     @property
     def schedule(self) -> Schedule:
-        """When its queries answer; with rules any moment may be one, as long as the longest window holds a row."""
+        """The schedule of the queries; with rules, every moment may be due while the longest window has rows."""
         if self.longest is not None:
             return schedule_for_rules(self.longest.length)
         lengths = [query.lengths for query in self.queries]
-        return Schedule(*zip(*((one.window, one.slide, one.phase) for one in lengths), strict=True))
+        return Schedule(*zip(*((query.window, query.slide, query.phase) for query in lengths), strict=True))
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         lengths = tuple(query.lengths for query in self.queries)
@@ -237,14 +234,11 @@ class TopKWorkload(Query):
 
     def unsupported_by(self, backend: Backend) -> list[Problem]:
         problems = []
-        theirs = getattr(backend, "repeats", EACH)
-        if theirs != self.repeats:
-            problems.append(
-                Problem("repeats", f"says what a backend does: set it to {theirs!r} here, and drop it there")
-            )
+        repeats = getattr(backend, "repeats", EACH)
+        if repeats != self.repeats:
+            message = f"must be set here, not for the backend: set it to {repeats!r} here, and remove it there"
+            problems.append(Problem("repeats", message))
         if getattr(backend, "on_demand", False) != self.takes_rules:
-            message = (
-                "says what a backend does on demand: drop on_demand there, and say `longest` and `most` here for rules"
-            )
+            message = "sets on_demand of the backend: remove it there, and give `longest` and `most` here for rules"
             problems.append(Problem("longest", message))
         return problems

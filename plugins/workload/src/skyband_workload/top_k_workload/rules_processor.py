@@ -1,4 +1,4 @@
-"""One group's stream of top-k-workload with rules: a ranker on demand, asked what the rules ask."""
+"""One group's stream of top-k-workload with rules, which a ranker answers on demand."""
 
 import numpy as np
 from skyband.arrays import Int64
@@ -14,7 +14,7 @@ _NO_OBJECTS, _NO_SCORES = np.empty(0, np.int64), np.empty(0)
 
 
 class RulesProcessor(AnsweringRules, WorkloadProcessor):
-    """Keeps what any query within `longest` and `most` may need, and answers the moments of the rules in force."""
+    """Keeps the rows for any query within `longest` and `most`, and answers the moments of the rules in force."""
 
     def ask(self, times: Int64, rows: Rows, moments: Moments) -> None:
         objects, scores = _NO_OBJECTS, _NO_SCORES

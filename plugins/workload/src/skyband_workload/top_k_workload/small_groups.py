@@ -1,4 +1,4 @@
-"""The small groups of top-k-workload: of each group the rows that can still be answered, by rank."""
+"""The small groups of top-k-workload: for each, the rows that may still be in answers, by rank."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar
@@ -22,11 +22,10 @@ from skyband_workload.top_k_workload.workload_file import NamedQuery
 
 
 class SmallWorkloads(SmallGroupTable):
-    """Groups of which at most `most` rows can still be answered: 28 bytes a row.
+    """Groups of which at most `most` rows may still be in answers: 28 bytes a row.
 
-    A row that as many later ones beat as the largest k (with `once`, those of as many objects) is in no answer to come.
-    How often a row was beaten does not depend on those that have gone, so that the state tells nothing of when they
-    went.
+    A row that is beaten by as many later ones as the largest k (with `once`, of as many objects) is in no later answer.
+    How often a row was beaten does not depend on dropped rows, so the state does not depend on when they were dropped.
     """
 
     kept: ClassVar[Mapping[str, npt.DTypeLike]] = {
@@ -49,13 +48,11 @@ class SmallWorkloads(SmallGroupTable):
         several: int = 0,
         most_k: int = 0,
     ) -> None:
-        """mirrored: the smallest score ranks first, as the largest of the negatives.
+        """mirrored: whether the smallest score ranks first, by negating scores.
 
-        once: an object is in an answer once, by its best row.
-
-        several: how many of the columns to carry name an object, where one does not.
-
-        most_k: the largest k that may be asked, where it is not that of a query.
+        once: whether an object is in an answer only once, by its best row.
+        several: how many columns of `carry` identify an object together, or 0 if one column does.
+        most_k: the largest k of rules, or 0 for that of the queries.
         """
         self._parts = [query.definition for query in queries]
         self._labels = pa.array([query.name for query in queries], pa.string())
@@ -83,20 +80,20 @@ class SmallWorkloads(SmallGroupTable):
         return moments if due.all() else Moments(moments.at[due], moments.query[due])
 
     def run_pass(self, step: PassInput) -> PassResult:
-        asked = step.moments
+        due = step.moments
         since, ks = self.windows_of(step)
         sizes, grown, entries, answers = rank_rows(
             step.session_spans, tuple(step.entries.values()), step.times, step.rows["object"],
             read_only(self.signed(step.rows["score"])),
-            asked.at, since, ks,
+            due.at, since, ks,
             self.schedule.slides_with_longest_window, self._most_k, self.most, self._once,
         )  # fmt: skip
         session, number, ranks, objects, scores = answers
-        scores, query = self.signed(scores), asked.query[number]
+        scores, query = self.signed(scores), due.query[number]
         behind = self.columns_behind(step, session, number, objects, scores, since)
         named = integers_of(objects, self._kind) if is_integer_id(self._kind) else self.values(objects)
         columns = [
-            moments(asked.at[number], self.schema.field("at").type),
+            moments(due.at[number], self.schema.field("at").type),
             self.labels.take(pa.array(query)),
             pa.array(ranks),
             *(behind[: self._several] or [named]),
@@ -106,13 +103,13 @@ class SmallWorkloads(SmallGroupTable):
         return PassResult(sizes, dict(zip(self.kept, entries, strict=True)), grown, session, columns)
 
     def windows_of(self, step: PassInput) -> tuple[Int64, Int64]:
-        """int64[m] each: where the window of each moment begins, and how many rows its answer has."""
+        """int64[m] each: the start of the window of each moment, and the k of its answer."""
         query = step.moments.query
         return step.moments.at - self.schedule.windows[query], self._k[query]
 
     @property
     def labels(self) -> pa.Array:
-        """What answers call the queries."""
+        """The names of the queries in answers."""
         return self._labels
 
     def signed(self, scores: Float64) -> Float64:
@@ -134,11 +131,11 @@ class SmallWorkloads(SmallGroupTable):
         beaten = state.column("beaten", np.int32, len(scores), at_least=0)
         by_rank = (scores[1:] < scores[:-1]) | ((scores[1:] == scores[:-1]) & (ids[1:] >= ids[:-1]))
         state.require(bool((by_rank | (owners[1:] != owners[:-1])).all()), "score", "a group's rows must be by rank")
-        state.require(len(beaten) == len(owners), "beaten", "must be of each row")
+        state.require(len(beaten) == len(owners), "beaten", "must have a value for each row")
 
 
 class SmallWorkloadsWithRules(SmallGroupsWithRules, SmallWorkloads):
-    """Small groups that answer what rules ask within `longest` and `most`."""
+    """Small groups that answer rules within `longest` and `most`."""
 
     def windows_of(self, step: PassInput) -> tuple[Int64, Int64]:
         return step.since, step.k

@@ -1,4 +1,4 @@
-"""The walk of small workloads through their sessions, in compiled code."""
+"""The compiled pass of small workloads through their sessions."""
 
 from typing import Any
 
@@ -12,10 +12,10 @@ from skyband.kernels.nested import nested_njit
 from skyband_workload.top_k_workload.small_group_rows import forget_rows, merge_rows, take_row
 
 _MOST_ROOM = 1 << 20
-_MANY = 8
-"""Rows that are merged into a group of many entries: one by one, each would move a part of them."""
-_FEW = 64
-"""Entries of a group that moves them for each row."""
+_LEAST_MERGED = 8
+"""The least rows that are merged into a large group together: added singly, each would move a part of the entries."""
+_MOST_SMALL = 64
+"""The most entries of a group to which rows are always added singly."""
 
 
 @nested_njit
@@ -30,7 +30,7 @@ def _is_in(objects: Any, start: int, stop: int, object_: int) -> bool:
 @njit(cache=True)
 def rank_rows(  # noqa: C901 - a numeric kernel is one loop
     sessions: SessionSpans,
-    held: Any,
+    old: Any,
     times: Any,
     objects: Any,
     scores: Any,
@@ -42,67 +42,72 @@ def rank_rows(  # noqa: C901 - a numeric kernel is one loop
     most: int,
     once: bool,
 ) -> Any:
-    """Take rows in and answer moments, session by session.
+    """Add rows and answer moments, session by session.
 
-    held: the columns of the entries. Each group keeps what fewer than `most_k` later rows beat, by rank. A moment
-    answers with the best `ks` of the rows since `since`, with one of each object where `once`. Returns of each session
-    the number of entries and the first row not taken in, as it had more than `most` (-1: never); the columns of all
-    entries; and of each row of the answers the session, the moment's number, the rank from 1, object and score.
-    O(entries of the group + rows · log rows) for the rows between two moments, where `once` O(entries) a row, and
-    O(entries) for each answer, times `ks` where `once`.
+    old: the columns of the entries. Each group keeps the rows that fewer than `most_k` later ones beat, by rank. The
+    answer of a moment is the best `ks` rows since `since`, with `once` one of each object. Returns, for each session,
+    the number of entries and the first row not added because it had more than `most` (-1: all were); the columns of
+    all entries; and for each row of the answers the session, the moment's number, the rank from 1, object and score.
+    O(entries of the group + rows · log rows) for the rows between two moments, with `once` O(entries) a row, and
+    O(entries) for each answer, with `once` times `ks`.
     """
     firsts, sizes, starts, stops, ended, begins, ends, oldest = sessions
     session_count = len(firsts)
     new_size, grown = np.zeros(session_count, np.int64), np.full(session_count, -1, np.int64)
-    room = len(held[0]) + len(times)
+    room = len(old[0]) + len(times)
     score, object_ = np.empty(room, np.float64), np.empty(room, np.int64)
     time, beaten = np.empty(room, np.int64), np.empty(room, np.int32)
-    # Room for one row of every answer at first, if these are not too many, and twice as much whenever that is full.
+    # At first, the arrays have room for one row per answer, up to _MOST_ROOM; when full, they double.
     room = 64
     for session in range(session_count):
         room += ends[session] - begins[session]
     room = min(room, _MOST_ROOM)
     owner, moments, ranks = np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64)
-    found_object, found_score = np.empty(room, np.int64), np.empty(room, np.float64)
+    top_object, top_score = np.empty(room, np.int64), np.empty(room, np.float64)
     spare = (np.empty(most, np.float64), np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int32))
     rows, own = (scores, objects, times), (score, object_, time, beaten)
-    given, end = 0, 0
+    written, end = 0, 0
     for session in range(session_count):
-        # A group's entries are worked on where they stay, first..end, behind those of the groups before.
+        # A group's entries are changed in their final place, first..end, after those of earlier groups.
         first, place, size, latest = end, firsts[session], sizes[session], TIME_MIN
         for entry in range(place, place + size):
-            latest = max(latest, held[2][entry])
+            latest = max(latest, old[2][entry])
         row, stop, moment, alone = starts[session], stops[session], begins[session], np.int64(0)
         until = rows_before(times, row, stop, at, moment, ends[session])
-        if not once and size > _FEW and 0 < until - row <= most - size:
-            end = merge_rows(own, first, held, place, size, rows, row, until, most_k)
+        if not once and size > _MOST_SMALL and 0 < until - row <= most - size:
+            end = merge_rows(own, first, old, place, size, rows, row, until, most_k)
             latest = times[until - 1]
             row = until
         else:
-            copy_entries(held, place, own, first, size)
+            copy_entries(old, place, own, first, size)
             end = first + size
         while True:
-            # Rows up to the next moment first, then its answer: windows are half open.
+            # First the rows before the next moment, then its answer: windows are half open.
             more, until = moment < ends[session], rows_before(times, row, stop, at, moment, ends[session])
             if until > row:
                 latest = times[until - 1]
             while row < until:
-                if not once and row >= alone and until - row >= _MANY and end - first + until - row > _FEW:
+                if (
+                    not once
+                    and row >= alone
+                    and until - row >= _LEAST_MERGED
+                    and end - first + until - row > _MOST_SMALL
+                ):
                     if end - first + until - row > most:
                         before = oldest_needed(times[row], slides)
                         end = forget_rows(score, object_, time, beaten, first, end, before)
                     size = end - first
-                    some = min(until - row, most - size)
-                    if some >= _MANY:
+                    fitting = min(until - row, most - size)
+                    if fitting >= _LEAST_MERGED:
                         copy_entries(own, first, spare, 0, size)
-                        end = merge_rows(own, first, spare, 0, size, rows, row, row + some, most_k)
-                        row += some
+                        end = merge_rows(own, first, spare, 0, size, rows, row, row + fitting, most_k)
+                        row += fitting
                         continue
-                    alone = until  # there is hardly room for more
+                    alone = until  # there is hardly any room left
                 new = scores[row], objects[row], times[row]
                 end = take_row(score, object_, time, beaten, first, end, new, most_k, once)
                 row += 1
-                # Too many, though perhaps only because old ones were not looked at since the last moment.
+                # Too many, but perhaps only because old ones were not dropped since the last moment.
                 if end - first > most:
                     before = oldest_needed(times[row - 1], slides)
                     end = forget_rows(score, object_, time, beaten, first, end, before)
@@ -111,26 +116,26 @@ def rank_rows(  # noqa: C901 - a numeric kernel is one loop
                         break
             if not more or grown[session] >= 0:
                 break
-            if latest < since[moment]:  # many a window of a rule holds none of a group's rows
+            if latest < since[moment]:  # many windows of rules have no rows of a group
                 moment += 1
                 continue
-            if given + min(ks[moment], end - first) > room:
+            if written + min(ks[moment], end - first) > room:
                 room = 2 * room + end - first
                 owner, moments, ranks = longer(owner, room), longer(moments, room), longer(ranks, room)
-                found_object, found_score = longer(found_object, room), longer(found_score, room)
-            # Entries stand by rank: the first `ks` that are young enough are the answer.
+                top_object, top_score = longer(top_object, room), longer(top_score, room)
+            # Entries are ordered by rank: the first `ks` that are recent enough are the answer.
             rank, entry = np.int64(0), first
             while rank < ks[moment] and entry < end:
                 if time[entry] >= since[moment] and not (
-                    once and _is_in(found_object, given - rank, given, object_[entry])
+                    once and _is_in(top_object, written - rank, written, object_[entry])
                 ):
                     rank += 1
-                    owner[given], moments[given], ranks[given] = session, moment, rank
-                    found_object[given], found_score[given] = object_[entry], score[entry]
-                    given += 1
+                    owner[written], moments[written], ranks[written] = session, moment, rank
+                    top_object[written], top_score[written] = object_[entry], score[entry]
+                    written += 1
                 entry += 1
             moment += 1
-        # What no moment to come needs goes; a group that has outgrown goes on elsewhere, with all it has.
+        # Entries that no later moment needs are dropped; a group that is too large continues elsewhere, with all.
         if ended[session] and grown[session] < 0:
             end = first
         elif grown[session] < 0:
@@ -142,5 +147,5 @@ def rank_rows(  # noqa: C901 - a numeric kernel is one loop
         without_spare_room(time, end),
         without_spare_room(beaten, end),
     )
-    answers = (owner[:given], moments[:given], ranks[:given], found_object[:given], found_score[:given])
+    answers = owner[:written], moments[:written], ranks[:written], top_object[:written], top_score[:written]
     return new_size, grown, entries, answers

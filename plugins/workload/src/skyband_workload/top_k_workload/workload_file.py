@@ -1,4 +1,4 @@
-"""The queries of a workload as they are written: a list of tables, or a file with one in each row."""
+"""The queries of a workload as a user writes them: a list of tables, or a file with one in each row."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,29 +15,29 @@ from skyband.errors import Problem, suggest
 from skyband.roles import TopKQuery
 
 _MOST = 2**62
-_NONE = Duration(0)
-_CALENDAR = "cannot be of the calendar, as windows of several lengths share their rows: ask top-k, or give a length"
+_NO_PHASE = Duration(0)
+_CALENDAR = "cannot be a calendar unit, as windows of several lengths share rows: use top-k, or give a length"
 
 
 @frozen
 class NamedQuery:
-    """One query of a workload: the best `k` of [T − window, T) at every T = phase + j·slide."""
+    """A query of a workload: the best `k` of [T − window, T) at every T = phase + j·slide."""
 
     name: str
     window: Duration
     slide: Duration
     k: int
-    phase: Duration = _NONE
+    phase: Duration = _NO_PHASE
 
     @property
     def definition(self) -> str:
-        """All of it but its name: equal for two that give the same answers."""
+        """The query without its name; equal for queries with the same answers."""
         window, slide, phase = self.window.length, self.slide.length, self.phase.length
         return f"top {self.k} of {window} every {slide} from {phase % slide}"
 
     @property
     def lengths(self) -> TopKQuery:
-        """The same without name and unit, as backends take it."""
+        """The query without name and unit, for backends."""
         return TopKQuery(self.window.length, self.slide.length, self.k, self.phase.length)
 
 
@@ -45,23 +45,23 @@ NO_QUERIES = "must be a list of tables with name, window, slide and k"
 
 
 def named_queries(*, default: Any, help: str) -> Any:
-    """A field of a query that holds a workload."""
+    """The field of a query for a workload."""
     return checked(
         default, type="list of {name, window, slide, k[, phase]}, or a file", check=_wrong, help=help, converter=_read
     )
 
 
-def _read(given: Any) -> Any:
-    """The queries as NamedQuery; an entry that does not fit stays as it is, for the check to name."""
-    if isinstance(given, str | Path):
-        given = _from_file(Path(given))
-    if not isinstance(given, Iterable) or isinstance(given, Mapping):
-        return given
-    return tuple(_entry(value) for value in given)
+def _read(queries: Any) -> Any:
+    """Convert the queries to NamedQuery; a wrong entry stays as it is, for the check to report."""
+    if isinstance(queries, str | Path):
+        queries = _from_file(Path(queries))
+    if not isinstance(queries, Iterable) or isinstance(queries, Mapping):
+        return queries
+    return tuple(_entry(value) for value in queries)
 
 
 def _from_file(path: Path) -> list[dict[str, Any]]:
-    """The rows of a CSV or Parquet file. Raises ValueError where it cannot be read."""
+    """The rows of a CSV or Parquet file. Raises ValueError if it cannot be read."""
     import pyarrow as pa
 
     try:
@@ -98,7 +98,7 @@ def _wrong(value: Any) -> Sequence[Problem]:
 
 
 def _faults(entry: Any) -> list[tuple[str, str]]:
-    """What is wrong with one entry alone, by key."""
+    """The faults of a single entry, as (key, message)."""
     if isinstance(entry, NamedQuery):
         entry = attrs.asdict(entry, recurse=False)
     if not isinstance(entry, Mapping):
@@ -139,7 +139,7 @@ def _is_of_calendar(value: Any) -> bool:
 
 
 def _between(queries: Sequence[Any]) -> list[Problem]:
-    """What is wrong with the entries beside each other: a name used twice, rows mixed with time."""
+    """The problems between entries: a name used twice, or rows mixed with time."""
     tables = [attrs.asdict(entry, recurse=False) if isinstance(entry, NamedQuery) else entry for entry in queries]
     names = Counter(str(entry.get("name")) for entry in tables if isinstance(entry, Mapping))
     problems, rows = [], None
@@ -153,11 +153,11 @@ def _between(queries: Sequence[Any]) -> list[Problem]:
             if key not in entry or _length_faults(entry[key], 0):
                 continue
             length = parse(entry[key])
-            if key == "phase" and length == _NONE:
+            if key == "phase" and length == _NO_PHASE:
                 continue
             rows = length.rows if rows is None else rows
             if length.rows != rows:
                 unit = "rows" if rows else "time"
-                message = f"must be in {unit}, as what stands before it (got {length})"
+                message = f"must be in {unit}, like those before it (got {length})"
                 problems.append(Problem(f"[{number}].{key}", message))
     return problems
