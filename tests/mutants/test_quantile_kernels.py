@@ -42,7 +42,7 @@ UNITING = "buckets/uniting.py"
 TESTS = Path(__file__).parents[2] / "plugins" / "quantiles" / "tests"
 UNIONS = str(TESTS / "test_unions.py")
 SMALL, SAMPLES = str(TESTS / "test_small_groups.py"), str(TESTS / "test_sample_bounds.py")
-CAPPED = f"{TESTS / 'test_unkind_streams.py'}::test_a_queue_whose_most_rows_are_of_its_largest_value_is_split_below_it"
+CAPPED = f"{TESTS / 'test_unkind_streams.py'}::test_a_queue_with_most_rows_of_its_largest_value_is_split_below_it"
 MUTANTS = {
     "the node across counts whole": (
         "buckets",

@@ -1,4 +1,4 @@
-"""Windows of a zone's calendar and quantiles: against plain Python, a moment at a time."""
+"""Windows of a zone's calendar and quantiles: against plain Python, moment by moment."""
 
 import pyarrow as pa
 import pytest

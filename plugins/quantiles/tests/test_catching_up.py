@@ -1,4 +1,4 @@
-"""Turns that were answered before are done again without their answers, to the same bytes."""
+"""Turns that were already answered are repeated without answers, with the same bytes."""
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,7 @@ WINDOWS = {
 
 
 def turns(query, backend):
-    """Frames of four micro-batches, with a silence in which every window runs empty."""
+    """Frames of four micro-batches, with a gap in which every window becomes empty."""
     rng = np.random.default_rng(3)
     times = np.sort(rng.integers(0, 400, 4_000)) * SECOND + np.repeat([0, 0, 3_000_000, 3_000_000], 1_000) * SECOND
     batch = pa.record_batch(
@@ -34,7 +34,7 @@ def turns(query, backend):
 
 @pytest.mark.parametrize("backend", ["buckets", "exact", "k-skb"])
 @pytest.mark.parametrize("windows", WINDOWS)
-def test_a_replayed_turn_asks_nothing_and_leaves_the_same_state(windows, backend, monkeypatch):
+def test_a_replayed_turn_computes_no_answers_and_leaves_the_same_state(windows, backend, monkeypatch):
     query = make_query({**KEYS, **WINDOWS[windows]})
     operator, frames = turns(query, backend)
     logged, states, answered = [], [], 0

@@ -1,4 +1,4 @@
-"""Every backend of this distribution does what its role asks."""
+"""The conformance checks of every backend of this distribution."""
 
 from skyband_specs.suite import *  # noqa: F403
 

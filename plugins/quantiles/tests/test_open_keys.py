@@ -1,4 +1,4 @@
-"""Quantiles, limits and shorter windows may change at a savepoint: answers are as if they had always been asked."""
+"""Quantiles, limits and shorter windows may change at a savepoint: answers are the same as with a constant query."""
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +30,7 @@ def operator(query, backend, batch):
 
 @pytest.mark.parametrize("backend", ["buckets", "exact", "k-skb"])
 @pytest.mark.parametrize("count", [600, 9000])
-def test_what_is_asked_and_shorter_windows_may_change(backend, count):
+def test_quantiles_limits_and_shorter_windows_may_change(backend, count):
     batch = rows(count)
     half = count // 2
     first, second = (encode(BEFORE, part).frame for part in (batch.slice(0, half), batch.slice(half)))

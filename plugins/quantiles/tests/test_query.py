@@ -1,4 +1,4 @@
-"""quantiles equals its definition and DuckDB, whatever the windows and cuts; what cannot be is refused."""
+"""quantiles equals its definition and DuckDB, whatever the windows and batches; impossible queries are refused."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -61,7 +61,7 @@ def test_it_equals_its_definition():
     assert answers(apply(rows, {**PLAIN, "at": AT, "above": ABOVE})) == wanted
 
 
-def test_groups_are_streams_of_their_own():
+def test_groups_are_separate_streams():
     rows = table(2)
     result = apply(rows, {**PLAIN, "at": AT, "above": ABOVE, "by": "place"})
     for place in (0, 1):
@@ -70,7 +70,7 @@ def test_groups_are_streams_of_their_own():
         assert answers(mine) == answers(apply(alone, {**PLAIN, "at": AT, "above": ABOVE}))
 
 
-def test_windows_of_rows_count_rows():
+def test_windows_in_rows_count_rows():
     rows = table(3)
     asked = {**PLAIN, "windows": ["100 rows", "7 rows"], "every": "50 rows", "at": AT, "above": ABOVE}
     result = answers(apply(rows, asked))
@@ -99,14 +99,14 @@ def test_it_equals_duckdb():
         assert rows[2][2] == pytest.approx(share)
 
 
-def test_columns_of_what_is_not_asked_are_not_there():
+def test_columns_without_quantiles_or_limits_are_left_out():
     rows = table(5)
     common = ["at", "window", "value", "low", "high", "rows"]
     assert apply(rows, {**PLAIN, "at": [0.5]}).column_names == [*common[:2], "quantile", *common[2:]]
     assert apply(rows, {**PLAIN, "above": [5]}).column_names == [*common[:2], "above", *common[2:]]
 
 
-def test_what_is_no_number_is_left_out_and_counted_and_infinities_are_values():
+def test_values_that_are_not_numbers_are_left_out_and_counted_and_infinities_are_values():
     batch = pa.RecordBatch.from_pydict(
         {"t": pa.array([SECOND] * 6, pa.timestamp("us")), "millis": [1.0, None, nan, inf, -inf, -0.0]}
     )
@@ -125,7 +125,7 @@ def test_decimals_are_the_nearest_float_and_large_whole_numbers_are_refused():
 
 
 @pytest.mark.parametrize("kind", [pa.string(), pa.duration("us"), pa.bool_()])
-def test_what_is_no_number_is_refused(kind):
+def test_a_column_that_is_not_a_number_is_refused(kind):
     rows = pa.table({"t": pa.array([SECOND], pa.timestamp("us")), "millis": pa.array([None], kind)})
     with pytest.raises(ConfigError, match="value: column 'millis' must be a number"):
         apply(rows, {**PLAIN, "at": [0.5]})
@@ -136,22 +136,22 @@ def test_what_is_no_number_is_refused(kind):
     [
         ({"at": [95]}, "at[0]", "must be from 0 to 1: 0.95 for the 95th percentile (got 95)"),
         ({"at": [0.5, 0.9999999999]}, "at[1]", "must have at most nine decimals"),
-        ({"at": [0.5, 0.5]}, "at[1]", "is there twice"),
+        ({"at": [0.5, 0.5]}, "at[1]", "is listed twice"),
         ({"at": 0.5}, "at", "must be a list"),
         ({}, "at", "nothing is asked: give at = [0.5, 0.99], above = [400], or both"),
         ({"above": [nan]}, "above[0]", "must be a finite number"),
         ({"above": [1, inf]}, "above[1]", "must be a finite number"),
         ({"percentiles": [95]}, "percentiles", "write at = [0.5, 0.99], shares of 1"),
         ({"percentile": 95}, "percentile", "write at = [0.5, 0.99], shares of 1"),
-        ({"at": [0.5], "limit": 400}, "limit", "above = [400] gives the share over 400"),
-        ({"at": [0.5], "threshold": 400}, "threshold", "above = [400] gives the share over 400"),
+        ({"at": [0.5], "limit": 400}, "limit", "above = [400] gives the share above 400"),
+        ({"at": [0.5], "threshold": 400}, "threshold", "above = [400] gives the share above 400"),
         ({"at": [0.5], "interpolation": "linear"}, "interpolation", "a quantile here is a row's value"),
         ({"at": [0.5], "object": "place"}, "object", 'by = "object"'),
         ({"at": [0.5], "weight": "w"}, "weight", "heavy-hitters adds weights up"),
         ({"at": [0.5], "every": "5 rows"}, "every", "must be in time"),
     ],
 )
-def test_what_cannot_be_is_refused_with_the_remedy(keys, field, said):
+def test_impossible_queries_are_refused_with_the_remedy(keys, field, said):
     with pytest.raises(ConfigError) as caught:
         make_query({**PLAIN, **keys})
     assert field in [problem.field for problem in caught.value.problems]

@@ -1,4 +1,4 @@
-"""quantiles keeps the contract of queries: one test a check."""
+"""The conformance checks of quantiles: a test for each."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""States of quantiles are asked later, for any quantile, share and window, alone and united: as counted by hand."""
+"""States of quantiles answer any quantile, share and window later, alone and united: as counted by hand."""
 
 import json
 from decimal import Decimal
@@ -55,7 +55,7 @@ def truth(log, places, end, minutes):
 
 @pytest.mark.parametrize("minutes", [5, 37, 60])
 @pytest.mark.parametrize("places", [["search"], ["home"], ["search", "cart", "home"]])
-def test_they_hold_the_truth(table, log, places, minutes):
+def test_bounds_contain_the_truth(table, log, places, minutes):
     held, backend = table
     at, blobs = newest(held)
     found = states.quantiles([blobs[place] for place in places], last=f"{minutes} minutes", q=AT, above=ABOVE)
@@ -74,7 +74,7 @@ def test_they_hold_the_truth(table, log, places, minutes):
         assert backend == "k-skb" or row["low"] <= true <= row["high"]
 
 
-def test_one_quantile_and_one_share(table, log):
+def test_a_single_quantile_and_share(table, log):
     at, blobs = newest(table[0])
     rows, (_, (true, *_), *_), _ = truth(log, ["home"], at, 60)
     assert states.quantile(blobs["home"], q=0.07) == (true, true, true, rows)
@@ -87,22 +87,22 @@ def test_one_quantile_and_one_share(table, log):
     assert states.quantiles(blobs["home"], above=[1]).column_names[0] == "above"
 
 
-def test_what_cannot_be_asked_is_refused_with_the_remedy(table):
+def test_impossible_questions_are_refused_with_the_remedy(table):
     _, blobs = newest(table[0])
     state = blobs["cart"]
     for ask, said in (
         (lambda: states.quantiles(state, q=[95]), r"q\[0\]: must be from 0 to 1: 0.95 for the 95th percentile"),
-        (lambda: states.quantiles(state, q=[0.5, 0.5]), r"q\[1\]: is there twice"),
+        (lambda: states.quantiles(state, q=[0.5, 0.5]), r"q\[1\]: is listed twice"),
         (lambda: states.quantile(state, q=0.9999999999), "q: must have at most nine decimals"),
         (lambda: states.quantiles(state, above=[float("nan")]), r"above\[0\]: must be a finite number"),
-        (lambda: states.share_above(state), "above: say above which number rows are counted, such as 400"),
+        (lambda: states.share_above(state), "above: is required: a number above which rows are counted, such as 400"),
         (lambda: states.quantile(state, last="2 hours"), "last"),
     ):
         with pytest.raises(InputError, match=said):
             ask()
 
 
-def test_states_of_other_limits_are_not_united(log):
+def test_states_with_other_limits_are_not_united(log):
     other = local.apply(log, QUERY | {"above": [300]})
     with pytest.raises(InputError, match="has cuts = "):
         states.quantiles([newest(local.apply(log, QUERY))[1]["cart"], newest(other)[1]["cart"]])

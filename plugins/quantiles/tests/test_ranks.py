@@ -1,4 +1,4 @@
-"""Ranks are those of the decimals that shares are written as, exact up to 2^62 rows."""
+"""Ranks are those of exact decimals, up to 2^62 rows."""
 
 from fractions import Fraction
 from math import ceil
@@ -33,11 +33,11 @@ def test_whole_percentages_are_not_rounded_up():
         ("0.5", "must be a number from 0 to 1"),
     ],
 )
-def test_what_is_no_share_is_refused_with_the_remedy(share, said):
+def test_a_number_that_is_not_a_share_is_refused_with_the_remedy(share, said):
     assert said in fault_of_share(share)
 
 
 @given(st.lists(st.integers(0, 2**63 - 1)))
-def test_numbers_come_back_from_their_bytes(numbers):
+def test_numbers_are_restored_from_their_bytes(numbers):
     written = varints.to_bytes(np.array(numbers, np.int64))
     assert varints.from_bytes("numbers", written, len(numbers)).tolist() == numbers

@@ -1,4 +1,4 @@
-"""A state is read without its sketch, and answers as the sketch; several are read as the sketch of all their rows."""
+"""A state is read without its sketch, and answers like the sketch; several answer like a sketch of all their rows."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def reader_of(sketch):
 
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize("rows", [lognormal(1, 9000, 12), steady(5000, 8), bursts(3, 3000), lognormal(2, 30, 4)])
-def test_it_answers_as_the_sketch(name, rows):
+def test_a_reader_answers_like_the_sketch(name, rows):
     sketch = sketch_of(name, rows)
     read = reader_of(sketch)
     assert (read.latest, read.floor, read.retained) == (sketch.latest, sketch.now - 600, len(sketch))
@@ -41,7 +41,7 @@ def test_it_answers_as_the_sketch(name, rows):
 
 
 @pytest.mark.parametrize("name", ["exact", "buckets"])
-def test_several_are_asked_together_with_bounds_that_are_certain(name):
+def test_several_states_together_have_certain_bounds(name):
     parts = [lognormal(seed, 400 * seed, seed) for seed in range(1, 7)] + [steady(4000, 10)]
     readers = [reader_of(sketch_of(name, part)) for part in parts]
     oracle = _all(parts)
@@ -73,7 +73,7 @@ def test_united_samples_are_the_sample_of_all_rows():
 
 
 @pytest.mark.parametrize(("rows", "least", "rates"), [(4000, 2, 7), (16_000, 8, 1), (16_000, 6, 6)])
-def test_a_union_of_64_states_keeps_its_bounds_in_about_as_many_nodes_as_one_stream(rows, least, rates):
+def test_a_union_of_64_states_keeps_its_bounds_in_about_as_many_nodes_as_a_single_stream(rows, least, rates):
     parts = [lognormal(100 + seed, rows, least + seed % rates) for seed in range(64)]
     whole, one = (skyband.create("quantile-sketch", "buckets", longest=3000, every=50) for _ in range(2))
     sketches = []
@@ -103,7 +103,7 @@ def test_a_union_of_64_states_keeps_its_bounds_in_about_as_many_nodes_as_one_str
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_a_state_that_contradicts_itself_is_refused(name):
+def test_an_inconsistent_state_is_refused(name):
     held = snapshot.decode(sketch_of(name, lognormal(1, 9000, 12)).snapshot())
     late = {**held.arrays, "clock": np.array([5, 7])}
     with pytest.raises(SnapshotError, match="clock: is"):

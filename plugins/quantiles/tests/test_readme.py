@@ -1,4 +1,4 @@
-"""The README's example prints what it says, and its job is one."""
+"""The README's example prints what it shows, and its job is valid."""
 
 import io
 import re
@@ -11,7 +11,7 @@ from skyband.queries import make_query
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
 
 
-def test_the_example_prints_what_it_says():
+def test_the_example_prints_what_it_shows():
     program = re.search(r"```python\n(.*?)```", README, re.DOTALL)[1]
     printed = io.StringIO()
     with redirect_stdout(printed):
@@ -19,6 +19,6 @@ def test_the_example_prints_what_it_says():
     assert printed.getvalue().splitlines() == re.findall(r"print\(.*\)  # (.*)", program)
 
 
-def test_the_query_is_one():
+def test_the_query_is_valid():
     job = tomllib.loads(re.search(r"```toml\n(.*?)```", README, re.DOTALL)[1])
     assert make_query(job["query"]).at == (0.5, 0.95, 0.99)

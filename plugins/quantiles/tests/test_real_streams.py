@@ -1,4 +1,4 @@
-"""Real columns: sizes of responses, air, prices. Bounds hold the truth; the p95 of all is no mean of the groups'."""
+"""Real columns: response sizes, air, prices. Bounds contain the truth; the p95 of all is no mean of the groups'."""
 
 import os
 from pathlib import Path
@@ -17,7 +17,7 @@ AT = (0.5, 0.95, 0.99)
 
 
 def column(file, name, most=120_000):
-    """(times, values) of a column, those of one time by value."""
+    """(times, values) of a column, sorted by value within a time."""
     table = pq.read_table(Path(os.environ["SKYBAND_DATA"]) / file, columns=["ts", name]).slice(0, most)
     times = table["ts"].cast("int64").to_numpy()
     values = table[name].to_numpy().astype(float)

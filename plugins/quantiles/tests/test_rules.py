@@ -1,4 +1,4 @@
-"""Rules of quantiles: windows that come, change and go while a stream runs, answered at once."""
+"""Rules of quantiles: windows that arrive, change and end during a run are answered at once."""
 
 import numpy as np
 import pyarrow as pa
@@ -17,30 +17,30 @@ checked, started, table_of = FRAME.checked, FRAME.started, FRAME.table_of
 
 
 @pytest.mark.parametrize("backend", ["exact", "k-skb", "buckets"])
-def test_rules_answer_what_they_would_have_answered_for_ever(backend):
-    """Of so few rows all sketches are exact."""
+def test_rules_answer_as_if_they_had_always_been_in_force(backend):
+    """All sketches are exact for so few rows."""
     for by in ((), ("place",)):
         assert sum(checked(seed, by, backend=backend) for seed in range(5)) > 200
 
 
-def test_a_rule_for_one_group_is_answered_there_alone():
+def test_a_rule_for_a_group_is_answered_only_there():
     for seed in range(20, 26):
         checked(seed, kill=[seed % 6], size={"filtered": True})
 
 
-def test_a_table_kept_from_changes_has_the_answers_of_rules_that_hold():
-    """Rules that come, change, end, and are for one group alone; cut by kills."""
+def test_a_table_kept_from_changes_has_the_answers_of_rules_in_force():
+    """Rules that arrive, change, end, and are for a single group, with kills in between."""
     for seed in range(3):
         FRAME.followed(seed, kill=range(seed % 3, 6, 2), size={"filtered": seed % 2 == 0})
     assert sum(FRAME.followed(seed, ()) for seed in range(20, 22)) > 50
 
 
-def test_a_run_that_is_killed_goes_on_with_its_rules():
+def test_a_killed_run_continues_with_its_rules():
     for seed in range(40, 46):
         checked(seed, kill=range(seed % 3, 6, 2))
 
 
-def test_windows_of_the_query_hold_for_ever_and_may_change_at_once():
+def test_windows_of_the_query_are_always_in_force_and_may_change_at_once():
     rows = FRAME.random_rows(np.random.default_rng(3), 60)
     got = FRAME.changed_at_once({"windows": ["7 seconds"]}, {"windows": ["12 seconds", "5 seconds"]}, rows)
     versions = [(f"{window} seconds", Rule("", window, 3), rows[29][0], 10**9) for window in (5, 12)]
@@ -64,7 +64,7 @@ def test_a_rule_without_a_slide_has_that_of_the_query():
         (Rule("gone", None), False, "rules.name, row 0: there is no rule 'gone' to end"),
     ],
 )
-def test_a_rule_that_cannot_be_taken_is_a_bad_row(rule, k, why):
+def test_a_rule_that_cannot_be_applied_is_a_bad_row(rule, k, why):
     with pytest.raises(InputError, match=why):
         started().broadcast(rules_table([rule], k))
 
@@ -78,7 +78,7 @@ def test_a_rule_that_cannot_be_taken_is_a_bad_row(rule, k, why):
         ({"rules": {}}, "rules: is a second source"),
     ],
 )
-def test_limits_and_the_other_keys_fit_each_other(keys, why):
+def test_limits_and_the_other_keys_must_fit_each_other(keys, why):
     with pytest.raises(ConfigError, match=why):
         make_query({**KEYS, **LIMITS, **keys})
 
@@ -91,7 +91,7 @@ def longer(self, answers, moments, place):
 ANSWER = RulesProcessor._answer
 
 
-def test_the_oracle_sees_what_is_wrong(monkeypatch):
+def test_the_oracle_detects_a_fault(monkeypatch):
     monkeypatch.setattr(limits, "MOST_ENTRIES", 0)
     monkeypatch.setattr(RulesProcessor, "_answer", longer)
     assert FRAME.seen(range(8))

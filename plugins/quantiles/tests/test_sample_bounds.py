@@ -1,4 +1,4 @@
-"""The ranks between which a sample has a quantile are the nearest that binomial tails allow: against exact sums."""
+"""The ranks that bound a quantile in a sample are the nearest that binomial tails allow: against exact sums."""
 
 from fractions import Fraction
 from math import comb
@@ -13,7 +13,7 @@ from skyband_quantiles.sample_bounds import ranks_around
 @pytest.mark.parametrize("rows", [1, 2, 7, 40, 120])
 @pytest.mark.parametrize("part", [1, 70_000_000, 500_000_000, 950_000_000, 990_000_000, BILLION - 1])
 @pytest.mark.parametrize("delta", [0.05, 0.2, 0.5])
-def test_they_are_the_nearest(rows, part, delta):
+def test_ranks_are_the_nearest(rows, part, delta):
     q = Fraction(part, BILLION)
     chances = [comb(rows, seen) * q**seen * (1 - q) ** (rows - seen) for seen in range(rows + 1)]
     half = Fraction(delta) / 2
@@ -24,14 +24,14 @@ def test_they_are_the_nearest(rows, part, delta):
     assert high == min(ends for ends in range(rows + 2) if at_least[ends] <= half)
 
 
-def test_a_sample_bounds_no_extreme():
+def test_a_sample_does_not_bound_extremes():
     assert ranks_around(0, 100, 0.05)[0] == 0
     assert ranks_around(BILLION, 100, 0.05)[1] == 101
 
 
 @pytest.mark.parametrize("more", [0, 1, 50])
-def test_the_sample_is_of_the_rows_below_the_kth_smallest_number(more):
-    """k - 1 of them: the k-th says how many rows there are, and is none of the sample."""
+def test_the_sample_has_the_rows_below_the_kth_smallest_number(more):
+    """k - 1 of them: the k-th gives the number of rows, and is not part of the sample."""
     size = 20
     order = np.random.default_rng(1).permutation(size + more)
     scores, values = order.astype(np.uint64) * np.uint64(2**50), order * 1.0
@@ -44,7 +44,7 @@ def test_the_sample_is_of_the_rows_below_the_kth_smallest_number(more):
 
 @pytest.mark.parametrize("size", [2, 5, 60])
 def test_a_quantile_lies_between_the_values_of_its_two_ranks(size):
-    """Without bound on a side where the sample has no such rank."""
+    """Without a bound on a side where the sample has no such rank."""
     values = np.random.default_rng(size).normal(size=size).round(1)
     parts = np.array([1, 200_000_000, 500_000_000, 900_000_000, BILLION])
     scores = np.arange(size, dtype=np.uint64)
@@ -56,7 +56,7 @@ def test_a_quantile_lies_between_the_values_of_its_two_ranks(size):
 
 @pytest.mark.parametrize("size", [1, 7, 200, 4613])
 @pytest.mark.parametrize("kind", ["random", "rising", "falling", "few", "small where it is looked"])
-def test_the_smallest_numbers_are_among_the_few_that_are_looked_at(size, kind):
+def test_the_smallest_numbers_are_among_the_few_that_are_checked(size, kind):
     rng = np.random.default_rng(2)
     scores = rng.integers(0, 2**64 - 1, 30_000, dtype=np.uint64)
     if kind in ("rising", "falling"):

@@ -1,4 +1,4 @@
-"""Within a queue a value is looked for in its bin: of any numbers it is the one of that rank, in the definition."""
+"""Selecting within a queue by bins finds the value of the right rank, whatever the numbers."""
 
 import numpy as np
 import skyband
@@ -17,7 +17,7 @@ NUMBERS = st.floats(allow_nan=False) | st.sampled_from([5e-324, -5e-324, 0.0, 1.
 @example([-np.inf, *NEAR, np.inf])
 @example([*NEAR, 1e300])
 @settings(deadline=None, max_examples=150)
-def test_quantiles_of_one_queue(numbers):
+def test_quantiles_of_a_queue(numbers):
     values, times = np.array(numbers, np.float64), np.arange(len(numbers))
     sketch = skyband.create("quantile-sketch", "exact", longest=1000)
     sketch.update(times, values)

@@ -1,4 +1,4 @@
-"""Small groups are answered as a sketch of their own answers them, also when they grow, in any order of questions."""
+"""Small groups have the answers of separate sketches, also after they grow, for any order of questions."""
 
 import tracemalloc
 
@@ -23,7 +23,7 @@ LENGTHS["rows"] = {"windows": ["40 rows", "13 rows"], "every": "5 rows"}
 
 @pytest.mark.parametrize("backend", ["exact", "buckets", "k-skb"])
 @pytest.mark.parametrize("unit", LENGTHS)
-def test_always_small_grown_at_once_and_never_small_are_one(unit, backend, monkeypatch):
+def test_groups_that_stay_small_grow_at_once_or_are_never_small_are_the_same(unit, backend, monkeypatch):
     rng = np.random.default_rng(13)
     rows = 400
     seconds = np.sort(rng.integers(0, 90, rows)) + 300 * (np.arange(rows) > 300)
@@ -45,7 +45,7 @@ def test_always_small_grown_at_once_and_never_small_are_one(unit, backend, monke
     assert found[1].equals(found[2])
 
 
-def test_a_state_of_small_groups_whose_rows_are_of_few_values_is_taken_over():
+def test_a_state_of_small_groups_with_few_values_is_restored():
     rng = np.random.default_rng(4)
     times = pa.array(np.sort(rng.integers(0, 60, 200)) * SECOND, pa.timestamp("us"))
     rows = pa.record_batch({"ts": times, "group": rng.integers(0, 3, 200), "value": rng.integers(0, 3, 200) * 1.0})
@@ -84,7 +84,7 @@ def _operator_after(rows, length):
 
 
 @pytest.mark.parametrize(("length", "bytes_"), [("1 hour", 200), ("1000 rows", 210)])
-def test_a_group_of_ten_rows_takes_some_two_hundred_bytes(length, bytes_):
+def test_a_group_of_ten_rows_takes_about_two_hundred_bytes(length, bytes_):
     groups = 8_000
     _operator_after(_rows_of_groups(groups), length)  # what is imported and compiled at first use is not of the groups
     operator, memory = _operator_after(_rows_of_groups(groups), length)
@@ -101,8 +101,8 @@ def test_a_group_of_ten_rows_takes_some_two_hundred_bytes(length, bytes_):
         ("value", lambda values: values[1:], "value"),
     ],
 )
-def test_a_state_that_cannot_be_is_refused(name, change, said):
-    """Of one group: rows of one value in order of their times, then those of a larger one."""
+def test_an_impossible_state_is_refused(name, change, said):
+    """The state of a group: rows of one value by time, then those of a larger one."""
     times = pa.array(np.arange(6) * SECOND, pa.timestamp("us"))
     values = [2.0, 2.0, 2.0, 2.0, 3.0 if name == "value" else 2.0, 2.0]
     rows = pa.record_batch({"ts": times, "group": [1] * 6, "value": values})

@@ -1,4 +1,4 @@
-"""Histories united: few rows lie across any moment, as is proved in the README, and every place has rows."""
+"""United histories: few rows span any moment, as the README proves, and every place has rows."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ SPAN = 10**6
 
 
 def history(rng, epsilon):
-    """Nodes of a stream at one pace, each of at most epsilon of what is younger, after which rows came at once."""
+    """Nodes of a stream with a constant rate, each with at most epsilon of younger rows, and then many rows at once."""
     pace = 0.01 * np.exp(rng.normal(0, 1.5))
     younger = int(raw_rows(epsilon) * np.exp(max(rng.uniform(-0.7, 3), 0)))
     recent, time, nodes = younger, SPAN * (1 - 0.01 * rng.random()), []
@@ -31,7 +31,7 @@ def history(rng, epsilon):
 
 @pytest.mark.parametrize("epsilon", [0.02, 0.1, 0.5])
 @pytest.mark.parametrize("parts", [2, 60])
-def test_rows_across_any_moment_are_as_few_as_is_proved(epsilon, parts):
+def test_rows_that_span_any_moment_are_as_few_as_proved(epsilon, parts):
     for seed in range(20):
         rng = np.random.default_rng(seed)
         histories = [history(rng, epsilon) for _ in range(parts)]
@@ -47,7 +47,7 @@ def test_rows_across_any_moment_are_as_few_as_is_proved(epsilon, parts):
 
 
 def unused(sketch):
-    """Buckets in the state of a sketch that no node has and no raw row."""
+    """Buckets in the state of a sketch without a node or a raw row."""
     arrays = snapshot.decode(sketch.snapshot()).arrays
     sizes = arrays["sizes"].astype(np.int64)
     steps = varints.from_bytes("entries", arrays["entries"])[::2] + 1
@@ -66,8 +66,8 @@ def sketch_of(rows, start, stop):
 
 
 @pytest.mark.parametrize("rows", [bursts(5, 6000), decades(9000, 8), silence_then_burst()])
-def test_no_place_is_without_rows_whenever_one_looks_and_of_unions(rows):
-    """So that none is dropped by who looks, and none is missing in a state."""
+def test_every_place_has_rows_at_any_time_and_in_unions(rows):
+    """So that no look-up drops one, and none is missing in a state."""
     for stop in (*range(700, len(rows), 1111), len(rows)):
         sketch, later = sketch_of(rows, 0, stop), sketch_of(rows, stop // 2, len(rows))
         assert len(unused(sketch)) == 0
@@ -75,8 +75,8 @@ def test_no_place_is_without_rows_whenever_one_looks_and_of_unions(rows):
         assert len(unused(sketch)) == 0
 
 
-def test_a_union_that_has_gone_takes_no_more_room_than_none():
-    """Its nodes are united with no others while they are there; those that come after them are again."""
+def test_an_expired_union_needs_no_more_room_than_none():
+    """Its nodes unite with no others while they exist; later nodes do again."""
     rng, step = np.random.default_rng(1), 2000
     united, alone, other = (
         skyband.create("quantile-sketch", "buckets", longest=20_000, every=5000, epsilon=0.25) for _ in range(3)
@@ -97,8 +97,8 @@ def test_a_union_that_has_gone_takes_no_more_room_than_none():
 
 @pytest.mark.parametrize("name", ["exact", "buckets"])
 @pytest.mark.parametrize("of_one_time", [1, 40])
-def test_a_union_does_not_tell_which_part_came_first_though_their_rows_came_at_the_same_times(name, of_one_time):
-    """So that their nodes begin and end alike and have as many rows."""
+def test_a_union_does_not_depend_on_the_order_of_parts_though_their_rows_have_the_same_times(name, of_one_time):
+    """So that their nodes start and end alike and have as many rows."""
     times, states = np.arange(9000) // of_one_time, []
     for turn in (1, -1):
         parts = []
@@ -112,8 +112,8 @@ def test_a_union_does_not_tell_which_part_came_first_though_their_rows_came_at_t
     assert states[0] == states[1]
 
 
-def test_a_union_has_what_came_at_its_oldest_moment_and_nothing_before():
-    """At the last rows of nodes, a moment before them and one after."""
+def test_a_union_has_the_rows_at_its_oldest_moment_and_nothing_before():
+    """At the last rows of nodes, just before and just after."""
     rows, longest = np.random.default_rng(7).lognormal(0, 3, (2, 6000)), 4000
     parts = []
     for values in rows:
@@ -135,7 +135,7 @@ def test_a_union_has_what_came_at_its_oldest_moment_and_nothing_before():
 
 @pytest.mark.parametrize("name", ["exact", "buckets", "k-skb"])
 @pytest.mark.parametrize("looks", [(), (99,), (99, 120), (120, 149, 150)])
-def test_who_looks_at_a_sketch_without_new_rows_does_not_change_what_is_kept(name, looks):
+def test_questions_without_new_rows_do_not_change_what_is_kept(name, looks):
     sketch = skyband.create("quantile-sketch", name, longest=50)
     sketch.update(np.arange(100), np.random.default_rng(6).random(100))
     for now in (99, 120, 149, 150):
@@ -150,8 +150,8 @@ def test_who_looks_at_a_sketch_without_new_rows_does_not_change_what_is_kept(nam
 
 @pytest.mark.parametrize("name", ["exact", "buckets", "k-skb"])
 @pytest.mark.parametrize("seed", range(4))
-def test_what_was_merged_and_what_came_since_is_all_there_in_whatever_turns(name, seed):
-    """Rows come one way or the other, states are saved, and others merged, between any two questions: all are few."""
+def test_merged_and_later_rows_are_all_there_for_any_order_of_turns(name, seed):
+    """Between any two questions, rows arrive in one of two ways, states are saved, and others merged."""
     rng, now = np.random.default_rng([71, seed]), 0
     sketches, rows = [], []
     for _ in range(4):

@@ -1,4 +1,4 @@
-"""Streams that are hard for one sketch or another: bounds hold the truth since any moment, also of merged halves."""
+"""Streams that are hard for some sketch: bounds contain the truth since any moment, also of merged halves."""
 
 import numpy as np
 import pytest
@@ -61,7 +61,7 @@ def test_bounds_are_never_broken(stream):
         assert whole.quantiles(borders[1], AT)[:, 1].tolist() == whole.quantiles(borders[1], AT)[:, 2].tolist()
 
 
-def test_a_queue_whose_most_rows_are_of_its_largest_value_is_split_below_it():
+def test_a_queue_with_most_rows_of_its_largest_value_is_split_below_it():
     rows = 3000
     sketch = skyband.create("quantile-sketch", "exact", longest=rows)
     sketch.update(np.arange(rows), np.minimum(LATENCIES[:rows], 40.0))
@@ -69,7 +69,7 @@ def test_a_queue_whose_most_rows_are_of_its_largest_value_is_split_below_it():
 
 
 @pytest.mark.parametrize("stream", ["20 values", "drift over four decades", "rising", "one ulp apart"])
-def test_a_sample_misses_as_seldom_as_it_says(stream):
+def test_a_sample_misses_as_rarely_as_declared(stream):
     values, times, misses, asked = STREAMS[stream], np.arange(ROWS), 0, 0
     for seed in range(8):
         sketch = skyband.create("quantile-sketch", "k-skb", longest=LONGEST, epsilon=0.05, seed=seed)

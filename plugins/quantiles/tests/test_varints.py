@@ -1,4 +1,4 @@
-"""Whole numbers as bytes: back as they were, and no other bytes are taken for numbers."""
+"""Whole numbers as bytes: restored exactly, and no other bytes are accepted."""
 
 import numpy as np
 import pytest
@@ -11,13 +11,13 @@ EDGES = sorted({max(2 ** (7 * size) + step, 0) for size in range(9) for step in 
 NUMBERS = st.lists(st.sampled_from(EDGES) | st.integers(0, 2**63 - 1), max_size=6)
 
 
-def test_each_takes_as_few_bytes_as_hold_its_bits():
+def test_each_number_takes_as_few_bytes_as_its_bits_need():
     for number in EDGES:
         assert len(to_bytes(np.array([number]))) == max(-(-number.bit_length() // 7), 1)
 
 
 @given(NUMBERS)
-def test_they_come_back_and_what_is_cut_or_longer_is_refused(numbers):
+def test_numbers_are_restored_and_cut_or_longer_bytes_are_refused(numbers):
     written = to_bytes(np.array(numbers, np.int64))
     assert from_bytes("times", written, len(numbers)).tolist() == numbers
     assert from_bytes("times", written).tolist() == numbers

@@ -1,4 +1,4 @@
-"""What is asked, quantiles and limits: keys of the query, and options of a question to states."""
+"""Quantiles and limits, as keys of the query and as parameters of questions to states."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ MOST_QUANTILES = 1000
 
 
 def quantiles_parameter(kind: str, help: str) -> Any:
-    """Shares of the rows at or below a quantile. kind: what the type is called."""
+    """A field of quantiles, as shares of the rows at or below them. kind: the name of the type."""
     return checked(
         (), type=kind, check=checked_list(fault_of_share, "[0.5, 0.99]", MOST_QUANTILES), converter=as_numbers,
         bounds="each from 0 to 1, of at most nine decimals", help=help,
@@ -19,8 +19,8 @@ def quantiles_parameter(kind: str, help: str) -> Any:
 
 
 def limits_parameter(kind: str) -> Any:
-    """Numbers, few enough that a sketch may know them ahead."""
+    """A field of limits, few enough to be the `cuts` of a sketch."""
     return checked(
         (), type=kind, check=checked_list(fault_of_limit, "[400]", MOST_CUTS), converter=as_numbers,
-        bounds=f"at most {MOST_CUTS}", help="numbers: for each the share of the rows above it",
+        bounds=f"at most {MOST_CUTS}", help="numbers, to get the share of the rows above each",
     )  # fmt: skip

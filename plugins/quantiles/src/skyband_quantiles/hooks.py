@@ -1,21 +1,21 @@
-"""What this distribution brings; imported to list it, so it imports no backend."""
+"""The hooks of skyband-quantiles, imported by discovery, and so without any backend."""
 
 from skyband import BackendInfo, QueryInfo, RoleInfo, hookimpl
 
 
 @hookimpl
 def skyband_backends() -> list[BackendInfo]:
-    """The quantile sketches."""
+    """The quantile sketches of this distribution."""
     return [
         BackendInfo(
             role="quantile-sketch",
             name="buckets",
             factory="skyband_quantiles.buckets.backend:Buckets",
-            summary="histograms that hold more rows the older they are, with bounds that are certain, since any moment",
+            summary="histograms that hold more rows the older they are, with certain bounds since any moment",
             guarantee="bounded",
             reference="Datar et al. 2002; Masson, Rim and Lee 2019",
             reader="skyband_quantiles.quantile_reader:BucketsReader",
-            lacks={"out-of-order": "a histogram is of consecutive rows"},
+            lacks={"out-of-order": "a histogram covers consecutive rows"},
         ),
         BackendInfo(
             role="quantile-sketch",
@@ -25,7 +25,7 @@ def skyband_backends() -> list[BackendInfo]:
             guarantee="exact",
             reference="by definition",
             reader="skyband_quantiles.quantile_reader:ExactReader",
-            lacks={"out-of-order": "what expires is the front of every queue"},
+            lacks={"out-of-order": "rows expire at the front of every queue"},
         ),
         BackendInfo(
             role="quantile-sketch",
@@ -35,14 +35,14 @@ def skyband_backends() -> list[BackendInfo]:
             guarantee="bounded",
             reference="Zhang et al. 2010, section 4; Uhlmann 1966",
             reader="skyband_quantiles.quantile_reader:KSkbReader",
-            lacks={"out-of-order": "rows wait in a buffer in the order of time"},
+            lacks={"out-of-order": "rows are buffered in time order"},
         ),
     ]
 
 
 @hookimpl
 def skyband_roles() -> list[RoleInfo]:
-    """The role that the query quantiles is made of."""
+    """The role of the query quantiles."""
     return [
         RoleInfo(
             name="quantile-sketch",
@@ -58,7 +58,7 @@ def skyband_roles() -> list[RoleInfo]:
 
 @hookimpl
 def skyband_queries() -> list[QueryInfo]:
-    """The query that the quantile sketches answer."""
+    """The query quantiles."""
     return [
         QueryInfo(
             "quantiles",

@@ -1,4 +1,4 @@
-"""QuantileReader: quantiles, shares and counts from a sketch's state as it lies in a snapshot. In numpy alone."""
+"""QuantileReader: quantiles, shares and counts from the state of a sketch in a snapshot, using numpy only."""
 
 import json
 from abc import abstractmethod
@@ -26,7 +26,7 @@ from skyband_quantiles.sketch_parameters import SketchParameters
 
 @define
 class BucketsParameters(SketchParameters):
-    """Those of quantile-sketch/buckets."""
+    """The parameters of quantile-sketch/buckets."""
 
     alpha: float = sketch_parameters.alpha()
     epsilon: float = sketch_parameters.epsilon_of_rows()
@@ -34,7 +34,7 @@ class BucketsParameters(SketchParameters):
 
 @define
 class SampleParameters(SketchParameters):
-    """Those of quantile-sketch/k-skb."""
+    """The parameters of quantile-sketch/k-skb."""
 
     epsilon: float = sketch_parameters.epsilon()
     delta: float = sketch_parameters.delta()
@@ -47,9 +47,9 @@ def _built(cls: Any, text: str) -> Any:
 
 
 class QuantileReader(AnsweringReader):
-    """Answers from one state of a quantile sketch, or from several together, as the sketch of all their rows would.
+    """Answers from one or several states of quantile sketches, like a sketch of all their rows.
 
-    A state that contradicts itself raises SnapshotError, wrong parameters ConfigError.
+    An inconsistent state raises SnapshotError, wrong parameters ConfigError.
     """
 
     questions: ClassVar[Sequence[str]] = (
@@ -90,14 +90,14 @@ class QuantileReader(AnsweringReader):
     def answer(
         cls, readers: Sequence[Self], since: Sequence[int], parts: Int64, limits: Float64
     ) -> tuple[tuple[float, float, float], Float64, Float64]:
-        """(rows, low, high), quantiles float64[q, 3] and shares float64[a, 3] of the rows of all since their moments.
+        """(rows, low, high), quantiles float64[q, 3] and shares float64[a, 3] of all rows since the moments.
 
-        parts: shares in billionths; limits: numbers whose share above is asked for. All have equal parameters.
+        parts: shares in billionths; limits: numbers for the shares above them. All parameters are equal.
         """
 
 
 class ExactReader(QuantileReader):
-    """Of quantile-sketch/exact. O(n log n) for n rows since the moments."""
+    """The reader of quantile-sketch/exact. O(n log n) for n rows since the moments."""
 
     def _read(self, reader: StateReader) -> None:
         self._times, self._values = rows_from_state(reader, self.latest)
@@ -110,15 +110,15 @@ class ExactReader(QuantileReader):
     def answer(
         cls, readers: Sequence[Self], since: Sequence[int], parts: Int64, limits: Float64
     ) -> tuple[tuple[float, float, float], Float64, Float64]:
-        some = [one._values[np.searchsorted(one._times, begin) :] for one, begin in zip(readers, since, strict=True)]
-        values = np.sort(np.concatenate(some))
+        each = [own._values[np.searchsorted(own._times, begin) :] for own, begin in zip(readers, since, strict=True)]
+        values = np.sort(np.concatenate(each))
         contents = reading.Reading(values, None, len(values), len(values), 0, [])
         rows = float(len(values))
         return (rows, rows, rows), reading.quantiles(contents, parts), reading.shares(contents, limits, ())
 
 
 class BucketsReader(QuantileReader):
-    """Of quantile-sketch/buckets: bounds hold the truth, however many states are asked together."""
+    """The reader of quantile-sketch/buckets, whose bounds are certain, also of several states together."""
 
     parameters_class = BucketsParameters
 
@@ -142,7 +142,7 @@ class BucketsReader(QuantileReader):
 
 
 class KSkbReader(QuantileReader):
-    """Of quantile-sketch/k-skb: of the rows of several states the k smallest random numbers are among theirs."""
+    """The reader of quantile-sketch/k-skb. The k smallest random numbers of all rows are among those of the states."""
 
     parameters_class = SampleParameters
 
@@ -160,9 +160,9 @@ class KSkbReader(QuantileReader):
     ) -> tuple[tuple[float, float, float], Float64, Float64]:
         own_parameters, size = readers[0]._given, readers[0]._size
         counts = [
-            len(one._times) - int(np.searchsorted(one._times[::-1], begin))
-            for one, begin in zip(readers, since, strict=True)
+            len(reader._times) - int(np.searchsorted(reader._times[::-1], begin))
+            for reader, begin in zip(readers, since, strict=True)
         ]
-        scores = np.concatenate([one._scores[:count] for one, count in zip(readers, counts, strict=True)])
-        values = np.concatenate([one._values[:count] for one, count in zip(readers, counts, strict=True)])
+        scores = np.concatenate([reader._scores[:count] for reader, count in zip(readers, counts, strict=True)])
+        values = np.concatenate([reader._values[:count] for reader, count in zip(readers, counts, strict=True)])
         return of_sample(scores, values, size, own_parameters.delta, parts, limits)

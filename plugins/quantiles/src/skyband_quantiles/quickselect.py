@@ -1,4 +1,4 @@
-"""The k-th smallest of some numbers without sorting them, in compiled code."""
+"""Compiled selection of the k-th smallest number, without sorting."""
 
 from math import isfinite
 from typing import Any
@@ -11,7 +11,7 @@ BINS = 256
 
 @nested_njit
 def kth(values: Any, low: int, high: int, k: int) -> Any:
-    """The k-th smallest (from 0) of `values`, of which all before `low` are no larger and all from `high` no smaller.
+    """The k-th smallest (from 0) of `values`; those before `low` are no larger, and those from `high` on no smaller.
 
     Moves numbers within [low, high) so that those before k are no larger, and those after it no smaller. O(n) expected.
     """
@@ -39,7 +39,7 @@ def kth(values: Any, low: int, high: int, k: int) -> Any:
 
 @nested_njit
 def count_by_bin(values: Any, least: float, largest: float, counts: Any) -> float:
-    """Count the values in BINS bins of one width; returns bins a unit, 0 where they cannot be told apart so."""
+    """Count the values in BINS bins of equal width; returns the bins per unit, 0 if that does not work."""
     scale = BINS / (largest - least) if largest > least else 0.0
     if not isfinite(scale) or not isfinite(largest - least) or len(values) < BINS // 4:
         return 0.0
@@ -52,13 +52,13 @@ def count_by_bin(values: Any, least: float, largest: float, counts: Any) -> floa
 
 @nested_njit
 def bin_of(value: float, least: float, scale: float) -> Any:
-    """The bin of a value. Each operation is rounded, and none falls where the value rises: nor does the bin."""
+    """The bin of a value, which never decreases with the value, because no rounded operation does."""
     return min(np.int64((value - least) * scale), BINS - 1)
 
 
 @nested_njit
 def kth_by_bin(values: Any, k: int, least: float, scale: float, counts: Any) -> Any:
-    """The k-th smallest (from 0), by what `count_by_bin` counted: only its own bin is selected from. O(n)."""
+    """The k-th smallest (from 0), selected within its bin, given the counts of `count_by_bin`. O(n)."""
     if scale == 0.0:
         return kth(values, 0, len(values), k)
     below, bin_ = 0, 0

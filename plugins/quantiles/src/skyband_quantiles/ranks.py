@@ -1,7 +1,7 @@
-"""Shares as the decimals that they are written as, and the rank of a quantile; loads no compiled code.
+"""Shares as exact decimals, and the rank of a quantile; loads no compiled code.
 
 Of n values in ascending order the q-quantile is the one of rank max(1, ceil(q n)): the smallest value with at least the
-share q of the rows at or below it. A share is held in whole billionths, so that ranks are exact: the product of floats
+share q of the rows at or below it. A share is stored in whole billionths, to make ranks exact: the product of floats
 gives the eighth of 100 values for q = 0.07, as 0.07 * 100 is 7.000000000000001.
 """
 
@@ -22,13 +22,13 @@ BILLION = 10**9
 
 @lru_cache(maxsize=1024)
 def billionths(share: float) -> int | None:
-    """The share that this number is written as, in billionths; None where it has more than nine decimals."""
+    """The decimal form of a share in billionths; None if it has more than nine decimals."""
     whole = Fraction(repr(share)) * BILLION
     return int(whole) if whole.denominator == 1 else None
 
 
 def fault_of_share(share: Any) -> str | None:
-    """What is wrong with a share from 0 to 1, with the remedy; None where it is one."""
+    """The fault of a share, with the remedy; None if it is a number from 0 to 1 with at most nine decimals."""
     if isinstance(share, bool) or not isinstance(share, Real):
         return f"must be a number from 0 to 1, such as 0.95 (got {literal(share)})"
     value: Any = share
@@ -42,7 +42,7 @@ def fault_of_share(share: Any) -> str | None:
 
 
 def shares_of(name: str, values: Sequence[float]) -> Int64:
-    """int64[q]: shares in billionths. Raises InputError, naming the place, where one is none."""
+    """int64[q]: shares in billionths. Raises InputError with the index of a wrong one."""
     parts = np.empty(len(values), np.int64)
     for place, value in enumerate(values):
         fault = fault_of_share(value.item() if isinstance(value, np.generic) else value)
@@ -53,11 +53,11 @@ def shares_of(name: str, values: Sequence[float]) -> Int64:
 
 
 def rank(part: int, rows: int) -> int:
-    """The rank of the quantile of `part` billionths among so many rows, at least one."""
+    """The rank of the quantile of `part` billionths among `rows` rows, at least 1."""
     return max(1, -(-part * rows // BILLION))
 
 
 def rank_of(part: int, rows: int) -> int:
-    """The same in 64 bits, for compiled code: no product leaves them."""
+    """Like `rank`, without overflow in 64 bits, for compiled code."""
     rank = part * (rows // BILLION) + (part * (rows % BILLION) + (BILLION - 1)) // BILLION
     return rank if rank > 1 else 1

@@ -24,7 +24,7 @@ from skyband_quantiles.ranks import shares_of
 from skyband_quantiles.sketch_answers import Answers
 from skyband_quantiles.sketch_parameters import LONGEST, fault_of_limit
 
-_NOBODY = np.empty(0, np.int64)
+_NO_PARTS = np.empty(0, np.int64)
 _NO_LIMITS = np.empty(0, np.float64)
 
 Questions: TypeAlias = tuple[Int64, Int64, Float64]
@@ -33,18 +33,18 @@ Questions: TypeAlias = tuple[Int64, Int64, Float64]
 
 @define(eq=False)
 class QuantileSketch(Clocked):
-    """Says which value has a given share of the rows at or below it, and how many rows are above a limit.
+    """Finds the value with a given share of the rows at or below it, and the share of the rows above a limit.
 
-    Of n rows since a moment the q-quantile is the value of rank max(1, ceil(q n)) in ascending order: always the value
-    of a row, and q the decimal that it is written as. Every answer is a value or share with bounds, low and high, which
-    are equal where it is exact. Values are any float64 but NaN; -0.0 is 0.0.
+    The q-quantile of n rows since a moment is the value of rank max(1, ceil(q n)) in ascending order: always the value
+    of a row, with q as an exact decimal. Every answer is a value or share with bounds, low and high, which are equal to
+    it if it is exact. Values are any float64 except NaN; -0.0 equals 0.0.
     """
 
     role: ClassVar[str] = "quantile-sketch"
     order_matters: ClassVar[bool] = False
-    """Whether rows of one time, in another order, may give another answer that is as right: these come by value."""
+    """Whether equally correct answers may depend on the order of rows of one time, which are then sorted by value."""
     gives_states: ClassVar[bool] = False
-    """Whether its state can be asked for any window without the sketch."""
+    """Whether its states answer any window without the sketch."""
 
     longest: int = sketch_parameters.longest()
     every: int = sketch_parameters.every()
@@ -56,10 +56,9 @@ class QuantileSketch(Clocked):
 
     @property
     def exact_up_to(self) -> int:
-        """Groups of at most so many rows are answered together by the query, without a backend each. 0: none are.
+        """The most rows of a group that the query answers together with others, without a backend for each; 0: none.
 
-        Of a backend that is not exact this holds only if its class defines the property, as the number of rows up to
-        which its answers are exact.
+        A backend that is not exact must define this property, as the most rows for which its answers are exact.
         """
         return 4096
 
@@ -70,13 +69,13 @@ class QuantileSketch(Clocked):
 
     @property
     def grain(self) -> int:
-        """Questions begin at multiples of this."""
+        """The time step at whose multiples the windows of questions may start."""
         return 1
 
     def update(self, times: npt.ArrayLike, values: npt.ArrayLike) -> None:
-        """Take in rows of values (float64[n]) at times (int64[n], ascending); moves `now` to the last time.
+        """Add rows of values (float64[n]) at times (int64[n], ascending); moves `now` to the last time.
 
-        Raises InputError, the sketch unchanged, where they are not that, a value is NaN, or times go back.
+        Raises InputError, leaving the sketch unchanged, if they do not fit, a value is NaN, or times go back.
         """
         rows = self._checked(times, values)
         if len(rows[0]):
@@ -93,11 +92,11 @@ class QuantileSketch(Clocked):
         at: Sequence[float],
         above: Sequence[float] = (),
     ) -> Answers:
-        """As `update`, with the answers over each of the windows at each of the `moments` passed on the way.
+        """Add rows as `update` does, and answer over each window at each of `moments` in between.
 
-        moments: int64[m], ascending, none before `now` or at the last row; windows: int64[w], from 1 to `longest`. The
-        answer at a moment T is over the rows in [T - window, T); later rows are taken in after it. at: the quantiles,
-        any order; above: numbers whose share above is asked for. Raises InputError as `update`.
+        moments: int64[m], ascending, not before `now` nor at the last row; windows: int64[w], from 1 to `longest`. The
+        answer at a moment T is over the rows in [T - window, T); later rows are added after it. at: the quantiles, in
+        any order; above: numbers, for the share of rows above each. Raises InputError as `update` does.
         """
         rows = self._checked(times, values)
         marks: Int64 = column("moments", moments, np.int64)
@@ -120,11 +119,11 @@ class QuantileSketch(Clocked):
         at: Sequence[float],
         above: Sequence[float] = (),
     ) -> Answers:
-        """As `answers` of several sketches, each with rows and moments of its own: one's answers after another's.
+        """Like `answers` for several sketches, each with its own rows and moments; answers are in order of sketches.
 
-        sketches: at least one, of this class and with equal parameters, none of them twice. spans: int64[g, 2] that do
-        not overlap: the rows from spans[i, 0] up to spans[i, 1] are of sketch i. moments: of each, as of `answers`.
-        Raises InputError as `answers` does, all sketches unchanged.
+        sketches: at least one, all different, of this class and with equal parameters. spans: int64[g, 2], without
+        overlaps: sketch i gets the rows spans[i, 0] to spans[i, 1]. moments: for each sketch, as in `answers`.
+        Raises InputError as `answers` does, leaving all sketches unchanged.
         """
         rows = cls._columns(times, values)
         bounds = checked_spans(sketches, spans, len(rows[0]))
@@ -144,10 +143,10 @@ class QuantileSketch(Clocked):
         return answers
 
     def quantiles(self, since: int, at: Sequence[float]) -> Float64:
-        """float64[q, 3]: of each share its quantile of all rows with time >= since, with bounds: value, low, high.
+        """float64[q, 3]: value, low and high of the quantile for each share, of all rows with time >= since.
 
-        Those at `now` are among them. NaN where there is no row. Raises InputError where `since` is before
-        `now` - `longest`, as that is forgotten, or a share is not from 0 to 1 or has more than nine decimals.
+        That includes rows at `now`. NaN if there are no rows. Raises InputError if `since` is before `now` - `longest`,
+        where rows are forgotten, or if a share is not from 0 to 1 or has more than nine decimals.
         """
         parts = shares_of("at", at)
         bounds = np.full((len(parts), 3), np.nan)
@@ -157,21 +156,21 @@ class QuantileSketch(Clocked):
         return bounds
 
     def quantile(self, since: int, q: float) -> tuple[float, float, float]:
-        """(value, low, high) of one quantile."""
+        """(value, low, high) of a quantile."""
         value, low, high = self.quantiles(since, [q])[0].tolist()
         return value, low, high
 
     def shares(self, since: int, above: Sequence[float]) -> Float64:
-        """float64[a, 3]: of each number the share of the rows above it, with bounds, of all with time >= since."""
+        """float64[a, 3]: for each number, the share of the rows above it, with bounds, of all with time >= since."""
         limits = self._limits(above)
         bounds = np.full((len(limits), 3), np.nan)
         begin = self._begin(since)
         if begin is not None and len(limits):
-            self._ask(begin, _NOBODY, limits, np.empty((0, 3)), bounds)
+            self._ask(begin, _NO_PARTS, limits, np.empty((0, 3)), bounds)
         return bounds
 
     def count(self, since: int) -> tuple[float, float, float]:
-        """(rows, low, high): how many rows have time >= since, and bounds of that."""
+        """(rows, low, high): the number of rows with time >= since, with bounds."""
         begin = self._begin(since)
         if begin is None:
             return 0.0, 0.0, 0.0
@@ -180,14 +179,14 @@ class QuantileSketch(Clocked):
     def merge(self, other: Self) -> None:
         """Become the sketch of both streams; `other` is unchanged.
 
-        Raises InputError unless it is of the same class with equal parameters, in time.
+        Raises InputError unless it has the same class and equal parameters, with windows in time.
         """
         if type(other) is not type(self):
             raise InputError("other", f"must be a {type(self).__name__} (got {type(other).__name__})")
-        theirs = other.parameters()
+        others = other.parameters()
         for name, value in self.parameters().items():
-            if theirs[name] != value:
-                raise InputError("other", f"has {name} = {theirs[name]!r}, this sketch {value!r}; they must be equal")
+            if others[name] != value:
+                raise InputError("other", f"has {name} = {others[name]!r}, this sketch {value!r}; they must be equal")
         if self.by == "rows":
             raise InputError("other", "cannot be merged: windows in rows need one order of all rows")
         if other._now is None:
@@ -203,7 +202,7 @@ class QuantileSketch(Clocked):
         self._check_limits("times", rows[0])
         return rows
 
-    # Rows that may still be in no order.
+    # The rows, whose order is not checked yet.
     @staticmethod
     def _columns(times: Any, values: Any) -> tuple[Int64, Float64]:
         moments: Int64 = column("times", times, np.int64)
@@ -215,7 +214,7 @@ class QuantileSketch(Clocked):
 
     @staticmethod
     def _check_limits(name: str, times: Int64) -> None:
-        """Of times in order."""
+        """Check the limits of sorted times."""
         for row in (0, -1) if len(times) else ():
             if abs(int(times[row])) > 2 * LONGEST:
                 raise InputError(name, f"must be from -2**62 to 2**62 (got {int(times[row])})", row % len(times))
@@ -248,12 +247,12 @@ class QuantileSketch(Clocked):
         return np.array([float(limit) + 0.0 for limit in above], np.float64)
 
     def _begin(self, since: int) -> int | None:
-        """Where a question begins, None where no row has come."""
+        """The start of a question's window, None if there are no rows in it."""
         begin = moment("since", since)
         if self._now is None:
             return None
         if begin < self._now - self.longest:
-            message = f"{begin} is before {self._now - self.longest}: what is older than `longest` is forgotten"
+            message = f"{begin} is before {self._now - self.longest}: rows older than `longest` are forgotten"
             raise InputError("since", message)
         return None if self._last is None or begin > self._last else max(begin, -2 * LONGEST)
 
@@ -270,7 +269,7 @@ class QuantileSketch(Clocked):
     def _answers(
         self, times: Int64, values: Float64, moments: Int64, windows: Int64, parts: Int64, limits: Float64
     ) -> Answers:
-        """As `answers`; leaves the last rows' `now` to its caller. This default stops at every moment."""
+        """Like `answers`, but `now` after the last rows is set by the caller. This default stops at every moment."""
         answers = Answers.room(len(moments), len(windows), len(parts), len(limits))
         start = 0
         stops = np.searchsorted(times, moments, side="left")
@@ -299,15 +298,15 @@ class QuantileSketch(Clocked):
         moments: Sequence[Int64],
         questions: Questions,
     ) -> Answers:
-        """As `_answers` of each. This default calls that: better in one go."""
+        """Like `_answers` for each sketch, which this default calls; a single pass is faster."""
         times, values = rows
         each = zip(sketches, spans.tolist(), moments, strict=True)
         return Answers.joined(
-            [one._answers(times[start:stop], values[start:stop], at, *questions) for one, (start, stop), at in each]
+            [own._answers(times[start:stop], values[start:stop], at, *questions) for own, (start, stop), at in each]
         )
 
     def _answer(self, since: int, parts: Int64, limits: Float64, values: Float64, shares: Float64) -> int:
-        """As `_ask`; returns how many rows there are likely to be."""
+        """Like `_ask`; returns the likely number of rows."""
         rows = int(self._count(since)[0])
         if rows:
             self._ask(since, parts, limits, values, shares)
@@ -318,7 +317,7 @@ class QuantileSketch(Clocked):
 
     @abstractmethod
     def _ask(self, since: int, parts: Int64, limits: Float64, values: Float64, shares: Float64) -> None:
-        """Write the quantiles (float64[q, 3]) and shares (float64[a, 3]) of the rows since a moment; NaN: no rows.
+        """Write the quantiles (float64[q, 3]) and shares (float64[a, 3]) of the rows since a moment; NaN if none.
 
         parts: int64[q], shares in billionths; limits: float64[a].
         """
@@ -328,15 +327,15 @@ class QuantileSketch(Clocked):
 
     @abstractmethod
     def _merge(self, other: Self, now: int) -> None:
-        """Take in the other's rows, `now` being the later of the two; both are as they were."""
+        """Add the rows of `other`; now: the later of both, which the sketches do not have yet."""
 
     def _clock(self) -> dict[str, Array]:
-        """Where the sketch stands in time, for `_state`."""
+        """`now` and the last row's time, for `_state`."""
         numbers = [number for number in (self._now, self._last) if number is not None]
         return {"clock": np.array(numbers, np.int64)}
 
     def _set_clock(self, clock: Array) -> None:
-        """Stand where `_clock` says. Raises SnapshotError where that is nowhere."""
+        """Set what `_clock` returned. Raises SnapshotError if that is impossible."""
         numbers = [int(number) for number in clock]
         rows = self.by == "rows"
         late = len(numbers) == 2 and numbers[1] > numbers[0] - rows

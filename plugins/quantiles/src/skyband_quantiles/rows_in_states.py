@@ -1,4 +1,4 @@
-"""Rows in a state: the first time, the steps between times, and the values, in the order of time and value."""
+"""Rows in a state: the first time, the steps between times, and the values, sorted by time and value."""
 
 import numpy as np
 from skyband.arrays import Array, Float64, Int64
@@ -9,12 +9,12 @@ from skyband_quantiles.sketch_parameters import LONGEST
 
 
 def rows_to_state(times: Int64, values: Float64) -> dict[str, Array]:
-    """The arrays of rows that come by time and then value."""
+    """The arrays for rows sorted by time and then value."""
     return {"start": times[:1].copy(), "times": varints.to_bytes(np.diff(times)), "values": values}
 
 
 def rows_from_state(reader: StateReader, latest: int | None) -> tuple[Int64, Float64]:
-    """The rows again. Raises SnapshotError where they are none that a sketch holds whose last row came at `latest`."""
+    """The rows of a state. Raises SnapshotError if no sketch with its last row at `latest` can have them."""
     values = reader.column("values", np.float64, at_least=-np.inf, at_most=np.inf)
     start = reader.column("start", np.int64, min(len(values), 1), at_least=-2 * LONGEST, at_most=2 * LONGEST)
     steps = varints.from_bytes("times", reader.column("times", np.uint8), max(len(values) - 1, 0))

@@ -1,8 +1,8 @@
-"""What a uniform sample without replacement says of quantiles, shares and counts of all rows. Loads no compiled code.
+"""Bounds of quantiles, shares and counts of all rows, from a uniform sample without replacement; no compiled code.
 
-Of the r smallest rows as many are in a sample of n as a hypergeometric number, whose tails are below those of the
-binomial one (Uhlmann 1966). So the value of rank r lies between two ranks of the sample that do not depend on how many
-rows there are. Only sums and products are taken, in one order, so that all machines agree.
+The number of the r smallest rows in a sample of n is hypergeometric, with tails below those of the binomial
+distribution (Uhlmann 1966). So the value of rank r lies between two ranks of the sample that do not depend on the
+number of rows. Only sums and products are used, in a fixed order, so that all machines agree.
 """
 
 import math
@@ -18,17 +18,17 @@ _MOST_ROWS = 2**62
 
 
 def sample_size(epsilon: float, delta: float) -> int:
-    """The least k with which a rank in the sample is off by at most epsilon, but for a share delta (Hoeffding)."""
+    """The least k for which a sample rank is off by at most epsilon, except in a share delta of cases (Hoeffding)."""
     return 1 + math.ceil(math.log(2 / delta) / (2 * epsilon**2))
 
 
 @lru_cache(maxsize=1024)
 def ranks_around(part: int, rows: int, delta: float) -> tuple[int, int]:
-    """Ranks (from 1) in a sample of so many rows between which the quantile of `part` billionths is.
+    """Ranks (from 1) in a sample of `rows` rows that bound the quantile of `part` billionths.
 
-    It is below the first with probability at most delta / 2, as above the second. 0 and rows + 1: none in the sample.
+    It is below the first with probability at most delta / 2, and likewise above the second. 0 and rows + 1: unbounded.
     """
-    if part <= 0:  # the least row is at most what is above it
+    if part <= 0:  # the least row is at most any other quantile
         return 0, ranks_around(1, rows, delta)[1]
     if part >= BILLION:
         return ranks_around(BILLION - 1, rows, delta)[0], rows + 1
@@ -42,7 +42,7 @@ def ranks_around(part: int, rows: int, delta: float) -> tuple[int, int]:
 
 
 def _chances(part: int, rows: int) -> Float64:
-    """float64[rows + 1]: how likely each number of successes is, as parts of the likeliest."""
+    """float64[rows + 1]: the probability of each number of successes, relative to the likeliest."""
     odds = part / (BILLION - part)
     mode = min(rows, (rows + 1) * part // BILLION)
     steps = np.arange(mode, rows, dtype=np.float64)
@@ -54,7 +54,7 @@ def _chances(part: int, rows: int) -> Float64:
 
 @lru_cache(maxsize=4096)
 def share_around(count: int, rows: int, delta: float) -> tuple[float, float]:
-    """Bounds of a share of which so many of a sample were seen: Chernoff's, false with probability delta in all."""
+    """Chernoff bounds of a share with `count` of `rows` in the sample, false with probability delta together."""
     goal = math.log(2 / delta) / rows
     share = count / rows
     low = _edge(share, goal, 0.0, share) if count else 0.0
@@ -62,7 +62,7 @@ def share_around(count: int, rows: int, delta: float) -> tuple[float, float]:
 
 
 def _edge(share: float, goal: float, outer: float, inner: float) -> float:
-    """The share nearest to `outer` whose divergence from the one seen is at most the goal, on the safe side."""
+    """The share nearest to `outer` whose divergence from the observed one is at most the goal, rounded outwards."""
     for _ in range(_STEPS):
         middle = (outer + inner) / 2
         if not 0 < middle < 1 or _divergence(share, middle) > goal:
@@ -82,7 +82,7 @@ def _divergence(share: float, true: float) -> float:
 
 
 def count_around(k: int, limit: int, delta: float) -> tuple[float, float, float]:
-    """(rows, low, high): how many there are where the k-th smallest of their random numbers is this of 2^64."""
+    """(rows, low, high): the number of rows, if the k-th smallest of their random numbers is `limit` of 2^64."""
     part = _part_below(limit)
     goal = math.log(2 / delta)
     rows = (k - 1) / part
@@ -101,7 +101,7 @@ def count_around(k: int, limit: int, delta: float) -> tuple[float, float, float]
 
 
 def likely_count(k: int, limit: int) -> int:
-    """How many rows there are likely to be where the k-th smallest of their random numbers is this of 2^64."""
+    """The likely number of rows, if the k-th smallest of their random numbers is `limit` of 2^64."""
     return min(max(round((k - 1) / _part_below(limit)), k), _MOST_ROWS)
 
 

@@ -1,4 +1,4 @@
-"""A sample in a state of quantile-sketch/k-skb: steps between times, random numbers and values, by descending time."""
+"""The sample in a state of quantile-sketch/k-skb: time steps, random numbers and values, by descending time."""
 
 import numpy as np
 from skyband.arrays import Float64, Int64, UInt64
@@ -13,7 +13,7 @@ EMPTY: Sample = (np.empty(0, np.int64), np.empty(0, np.uint64), np.empty(0))
 
 
 def sample_in(reader: StateReader, latest: int | None) -> Sample:
-    """The sample in a state, by descending time. Raises SnapshotError where it is none."""
+    """The sample in a state, by descending time. Raises SnapshotError if it is wrong."""
     values = reader.column("values", np.float64, at_least=-np.inf, at_most=np.inf)
     scores = reader.column("scores", np.uint64, len(values))
     end = reader.column("end", np.int64, min(len(values), 1))

@@ -1,4 +1,4 @@
-"""What a quantile sketch answers at many moments over several windows."""
+"""The answers of a quantile sketch at many moments over several windows."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,9 +8,9 @@ from skyband.arrays import Float64, Int64
 
 
 class Answers(NamedTuple):
-    """Of each moment and window: rows int64[m, w] (0: no row), values float64[m, w, q, 3], shares float64[m, w, a, 3].
+    """For each moment and window: rows int64[m, w], values float64[m, w, q, 3], shares float64[m, w, a, 3].
 
-    The three are the value or share itself, and bounds of it, low and high; NaN where there is no row.
+    The last axis is the value or share itself, low and high; NaN if there are no rows.
     """
 
     rows: Int64
@@ -19,7 +19,7 @@ class Answers(NamedTuple):
 
     @classmethod
     def room(cls, moments: int, windows: int, quantiles: int, limits: int) -> "Answers":
-        """Nothing answered yet."""
+        """Answers that are not written yet."""
         return cls(
             np.zeros((moments, windows), np.int64),
             np.full((moments, windows, quantiles, 3), np.nan),
@@ -28,5 +28,5 @@ class Answers(NamedTuple):
 
     @classmethod
     def joined(cls, answers: "Sequence[Answers]") -> "Answers":
-        """Those of several sketches, one's after another's. At least one."""
+        """The answers of several sketches (at least one), concatenated."""
         return cls(*(np.concatenate(column) for column in zip(*answers, strict=True)))

@@ -1,4 +1,4 @@
-"""Whole numbers in as many bytes as they need, seven bits each (LEB128): states hold few large ones. In numpy alone."""
+"""Whole numbers in as many bytes as they need, seven bits each (LEB128), using numpy only."""
 
 import numpy as np
 from skyband.arrays import Array, Int64, UInt64
@@ -6,15 +6,15 @@ from skyband.errors import SnapshotError
 
 _BITS = 7
 _MOST = 9
-"""Bytes of a number below 2^63."""
+"""The most bytes of a number below 2^63."""
 
 
 def to_bytes(numbers: Array) -> Array:
     """uint8[]: whole numbers from 0 to 2^63 - 1, the low seven bits first, the last byte of each below 128."""
-    left: UInt64 = np.asarray(numbers).astype(np.uint64)
-    sizes = np.ones(len(left), np.int64)
+    unsigned: UInt64 = np.asarray(numbers).astype(np.uint64)
+    sizes = np.ones(len(unsigned), np.int64)
     for byte in range(1, _MOST):
-        more = left >> np.uint64(_BITS * byte) > 0
+        more = unsigned >> np.uint64(_BITS * byte) > 0
         if not more.any():
             break
         sizes += more
@@ -22,13 +22,13 @@ def to_bytes(numbers: Array) -> Array:
     encoded = np.empty(int(sizes.sum()), np.uint8)
     for byte in range(int(sizes.max(initial=0))):
         has = sizes > byte
-        bits = left[has] >> np.uint64(_BITS * byte) & np.uint64(127)
+        bits = unsigned[has] >> np.uint64(_BITS * byte) & np.uint64(127)
         encoded[starts[has] + byte] = bits | np.where(sizes[has] > byte + 1, np.uint64(128), np.uint64(0))
     return encoded
 
 
 def from_bytes(name: str, encoded: Array, count: int | None = None) -> Int64:
-    """int64[count]: the numbers again. Raises SnapshotError, naming the array, where they are not so many."""
+    """int64[count]: the decoded numbers. Raises SnapshotError with the array's name if they are not `count`."""
     ends = np.flatnonzero(encoded < 128)
     whole = len(ends) == 0 if not len(encoded) else len(ends) > 0 and ends[-1] == len(encoded) - 1
     sizes = np.diff(ends, prepend=-1)

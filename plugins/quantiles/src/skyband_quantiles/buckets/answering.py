@@ -1,8 +1,8 @@
-"""Quantiles and shares of the rows since a moment, with bounds that are certain.
+"""Quantiles and shares of the rows since a moment, with certain bounds.
 
-Of each bucket it is known how many rows are surely since the moment, `sure`, and how many may be, `maybe`, which are in
-a node that began before it and ended after it. Whichever of these are, the value is not below `low`: it could only be
-lower if all of them below it were and none above; and likewise for `high`. Shares are bounded in the same way.
+For each bucket, `sure` rows are known to be since the moment, and `maybe` rows are in a node that spans it. Whichever
+of these count, the value is not below `low`, its value if all of them below it count and none above; likewise for
+`high`. Shares are bounded in the same way.
 """
 
 from math import floor
@@ -28,7 +28,7 @@ from skyband_quantiles.quickselect import kth
 
 @nested_njit
 def middle(least: float, largest: float) -> float:
-    """The value of which two of one sign are off by the same part. No product of both, which might overflow."""
+    """The value with equal relative distances to two of one sign, without a product of both, which may overflow."""
     if least == largest:
         return least
     return 0.0 if least == 0 or largest == 0 else least * (2 / (1 + least / largest))
@@ -36,7 +36,7 @@ def middle(least: float, largest: float) -> float:
 
 @nested_njit
 def first_raw(history: Any, since: int) -> Any:
-    """The first raw row that is not before a moment. O(log raw)."""
+    """The first raw row at or after a moment. O(log raw)."""
     low = history.numbers[RAW_START]
     high = low + history.numbers[RAW]
     while low < high:
@@ -50,14 +50,14 @@ def first_raw(history: Any, since: int) -> Any:
 
 @nested_njit
 def in_raw(history: Any, since: int) -> bool:
-    """Whether the rows since a moment are raw ones alone."""
+    """Whether all rows since a moment are raw."""
     numbers = history.numbers
     return numbers[NODES] == 0 or history.last[numbers[NODE_START] + numbers[NODES] - 1] < since
 
 
 @nested_njit
 def answer_raw(history: Any, since: int, parts: Any, ascending: Any, limits: Any, values: Any, shares: Any) -> Any:
-    """The answer from raw rows alone, exact; returns how many rows there are."""
+    """The exact answer from raw rows only; returns their number."""
     begin = first_raw(history, since)
     rows = history.numbers[RAW_START] + history.numbers[RAW] - begin
     if rows == 0:
@@ -85,7 +85,7 @@ def answer_raw(history: Any, since: int, parts: Any, ascending: Any, limits: Any
 
 @nested_njit
 def pass_nodes(history: Any, window: int, since: int) -> None:
-    """Let a window have passed the nodes whose last row is before a moment, with their rows by place in `older`."""
+    """Mark nodes with their last row before a moment as passed by a window, with their rows by place in `older`."""
     numbers = history.numbers
     if since < history.begun[window]:
         forget_passed_by(history, window)
@@ -120,9 +120,9 @@ def pass_nodes(history: Any, window: int, since: int) -> None:
 
 @nested_njit
 def unknown_rows(history: Any, window: int, since: int, by_place: bool) -> Any:
-    """(rows, likely) of the nodes that began before a moment and ended after it; `by_place`: also in `maybe`, `likely`.
+    """(rows, likely) of the nodes that span a moment; `by_place`: also in `maybe`, `likely`.
 
-    There is at most one of them, but for those that a union made.
+    There is at most one of them, except for nodes of a union.
     """
     numbers = history.numbers
     node = numbers[NODE_START] + history.passed[window]
@@ -144,9 +144,9 @@ def unknown_rows(history: Any, window: int, since: int, by_place: bool) -> Any:
 
 @nested_njit
 def add_up(history: Any, window: int) -> Any:
-    """Write the sums of sure, maybe and likely rows below each bucket that has any, by id; returns how many have.
+    """Write the sums of sure, maybe and likely rows below each bucket with rows, by id; returns their number.
 
-    `touched` has their places. `maybe` and `likely` are zeros again.
+    `touched` has their places. `maybe` and `likely` are reset to zeros.
     """
     put_in_order(history)
     older, order, used = history.older[window], history.order, 0
@@ -169,7 +169,7 @@ def add_up(history: Any, window: int) -> Any:
 
 @nested_njit
 def answer(history: Any, window: int, since: int, parts: Any, limits: Any, cuts: Any, values: Any, shares: Any) -> Any:
-    """Write quantiles and shares since a moment from nodes and raw rows; returns how many rows are likely in it."""
+    """Write quantiles and shares since a moment from nodes and raw rows; returns the likely number of rows."""
     pass_nodes(history, window, since)
     maybe, likely = unknown_rows(history, window, since, True)
     used = add_up(history, window)
@@ -189,7 +189,7 @@ def answer(history: Any, window: int, since: int, parts: Any, limits: Any, cuts:
 
 @nested_njit
 def _quantile(history: Any, used: int, part: int, rows: int, sure: int, maybe: int, found: Any) -> None:
-    """Write a quantile's value, low and high; what is not known is at its worst below or above it."""
+    """Write a quantile's value, low and high, with the worst case of unknown rows below or above it."""
     low = _last_below(history, used, part, sure)
     high = _first_reached(history, used, part, sure, maybe)
     least, largest = history.least[history.touched[low]], history.largest[history.touched[high]]
@@ -209,7 +209,7 @@ def _quantile(history: Any, used: int, part: int, rows: int, sure: int, maybe: i
 
 @nested_njit
 def _last_below(history: Any, used: int, part: int, sure: int) -> Any:
-    """The last bucket with fewer rows below it, all that may be among them, than the rank if just these were."""
+    """The last bucket with fewer rows below it than the rank, if of the unknown rows exactly those below it count."""
     begin, end = 0, used - 1
     while begin < end:
         half = (begin + end + 1) >> 1
@@ -223,7 +223,7 @@ def _last_below(history: Any, used: int, part: int, sure: int) -> Any:
 
 @nested_njit
 def _first_reached(history: Any, used: int, part: int, sure: int, maybe: int) -> Any:
-    """The first bucket up to which there are surely as many rows as the rank if all others that may be are above it."""
+    """The first bucket with enough sure rows up to it for the rank, if exactly the unknown rows above it count."""
     begin, end = 0, used - 1
     while begin < end:
         half = (begin + end) >> 1
@@ -236,7 +236,7 @@ def _first_reached(history: Any, used: int, part: int, sure: int, maybe: int) ->
 
 @nested_njit
 def _share(history: Any, used: int, limit: float, sure: int, maybe: int, found: Any) -> None:
-    """Write the share of rows above a limit, low and high: of the limit's own bucket none or all may be above."""
+    """Write the share of rows above a limit, low and high: of the limit's own bucket, none or all may be above."""
     begin, end = 0, used
     while begin < end:
         half = (begin + end) >> 1
@@ -263,7 +263,7 @@ def _share(history: Any, used: int, limit: float, sure: int, maybe: int, found: 
 def _known_share(
     history: Any, window: int, since: int, cut: int, limit: float, sure: int, maybe: int, rows: float, found: Any
 ) -> None:
-    """The same of a limit known ahead: nodes know how many of their rows are above it, but those of before it was."""
+    """Like `_share` for a limit in `cuts`: nodes know their rows above it, unless they are older than the cut."""
     numbers = history.numbers
     above, may, likely = 0, 0, 0.0
     end = numbers[NODE_START] + numbers[NODES]

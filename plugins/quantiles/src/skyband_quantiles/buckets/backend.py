@@ -37,40 +37,40 @@ from skyband_quantiles.role import QuantileSketch, Questions
 from skyband_quantiles.sketch_answers import Answers
 
 _MOST_PANES = 512
-"""Of more panes nodes may cross the borders: one more node each would cost more than it tells."""
+"""The most panes whose borders nodes do not cross: with more, the additional nodes would cost more than they help."""
 _MOST_PARTS = 256
 _NO_TIMES, _NO_VALUES = np.empty(0, np.int64), np.empty(0)
 
 
 @define(eq=False)
 class Buckets(QuantileSketch):
-    """Counts rows by bucket, in nodes that hold more rows the older they are; the youngest rows are kept as they are.
+    """Counts rows by bucket, in nodes that hold more rows the older they are; the latest rows are kept unchanged.
 
-    A bucket is a prefix of the bits of a float: it holds the values within a part `alpha` of its middle, or one value
-    alone while these are at most 1024. Low and high hold the truth, always: since multiples of `every` (moved by
-    `offset`), up to 512 of them, it is known which rows count, and values are off by `alpha` at most. Since other
-    moments at most `epsilon` of the rows may count or not, of streams that were merged a little over three times as
-    many. Exact over the youngest 64 / epsilon rows, and where values are few; shares above `cuts` are exact where it is
+    A bucket is a prefix of the bits of a float: it holds the values within a relative distance `alpha` of its middle,
+    or a single value while there are at most 1024. Low and high are always certain: since multiples of `every` (moved
+    by `offset`), up to 512 of them, it is known which rows count, and values are off by at most `alpha`. Since other
+    moments, it may be unknown for at most `epsilon` of the rows whether they count, after merges for little over three
+    times as many. Exact over the latest 64 / epsilon rows, and with few values; shares above `cuts` are exact if it is
     known which rows count.
 
-    Where values are near one another, `alpha` of the value may be many ranks: take a smaller one, or another backend.
+    If values are close to one another, `alpha` of the value may be many ranks: use a smaller one, or another backend.
 
     Parameters
     ----------
     by : str, default "time"
         whether windows are times or row counts (one of time, rows)
     longest : int
-        how far back it answers, in the unit of the times or in rows (at least 1 and at most 2305843009213693952)
+        the longest window that it answers, in units of time or in rows (at least 1 and at most 2305843009213693952)
     every : int, default 1
-        most questions begin at multiples of this (at least 1 and at most 2305843009213693952)
+        most windows start at multiples of this (at least 1 and at most 2305843009213693952)
     offset : int, default 0
-        how much later than multiples of `every` they begin (at least 0 and at most 2305843009213693952)
+        how much later than multiples of `every` they start (at least 0 and at most 2305843009213693952)
     cuts : list of float, default ()
-        numbers whose share above is asked for, known ahead (at most 60, ascending)
+        numbers, known in advance, to get the share of rows above each (at most 60, ascending)
     alpha : float, default 0.01
-        how far values may be off, as part of the value (at least 1e-06 and below 1)
+        the largest relative error of values (at least 1e-06 and below 1)
     epsilon : float, default 0.02
-        share of the rows of which it may be unknown whether they count (at least 0.001 and at most 0.5)
+        the largest share of the rows for which it may be unknown whether they count (at least 0.001 and at most 0.5)
 
     Complexity
     ----------
@@ -103,12 +103,12 @@ class Buckets(QuantileSketch):
     _windows: tuple[int, ...] = field(default=(), init=False)
     _rules: Any = field(init=False)
     _panes: Int64 = field(init=False)
-    """Length and offset of a pane, and whether nodes end with it."""
+    """The length and offset of a pane, and whether nodes end with it."""
     _parts: list[Contents] = field(factory=list, init=False)
-    """What was merged since the last row. All are united at once when something is asked, and all again where more
-    come after that, so that none is united twice."""
+    """What was merged since the last row. A question unites all of them at once, and after further merges again all,
+    so that no union is part of another."""
     _uniting_since: int | None = field(default=None, init=False)
-    """From when on what was merged counts, where it is not united yet: whoever asks when, the union is the same."""
+    """The moment since which merged rows count, if they are not united yet: unions do not depend on questions."""
 
     def __attrs_post_init__(self) -> None:
         bordered = self.longest <= _MOST_PANES * self.every
@@ -120,7 +120,7 @@ class Buckets(QuantileSketch):
 
     @property
     def exact_up_to(self) -> int:
-        """As many as are kept as they are, for certain."""
+        """The rows that are certainly still raw."""
         return min(512, self._rules.raw_most - 32)
 
     def _update(self, times: Int64, values: Float64) -> None:
@@ -147,18 +147,18 @@ class Buckets(QuantileSketch):
         answers = Answers.room(ends[-1], *map(len, questions))
         columns, all_moments = _columns(*rows), np.concatenate(moments)
         asking, windows = _for_kernels(all_moments, *questions), tuple(questions[0].tolist())
-        for one, (start, stop), of_it in zip(sketches, spans.tolist(), pairwise(ends), strict=True):
-            one._unite()
-            if windows != one._windows:
-                one._history, one._windows = with_windows(one._history, len(windows)), windows
+        for sketch, (start, stop), due in zip(sketches, spans.tolist(), pairwise(ends), strict=True):
+            sketch._unite()
+            if windows != sketch._windows:
+                sketch._history, sketch._windows = with_windows(sketch._history, len(windows)), windows
             if stop > start:
-                one._parts = []
-            one._run(columns, (start, stop), asking, of_it, answers)
+                sketch._parts = []
+            sketch._run(columns, (start, stop), asking, due, answers)
         return answers
 
-    def _run(self, columns: Any, span: tuple[int, int], asking: Any, of_it: tuple[int, int], answers: Answers) -> None:
-        """Take in a span of rows, and answer the moments `of_it`, a span of those that `asking` has."""
-        rules, (row, stop), (moment, end) = self._rules, span, of_it
+    def _run(self, columns: Any, span: tuple[int, int], asking: Any, due: tuple[int, int], answers: Answers) -> None:
+        """Add a span of rows, and answer the moments `due`, a span of those in `asking`."""
+        rules, (row, stop), (moment, end) = self._rules, span, due
         while True:
             row, moment, code = kernels.run(
                 self._history, self._history.values.view(np.int64), columns, row, stop, asking, moment, end,
@@ -169,7 +169,7 @@ class Buckets(QuantileSketch):
             self._grow(code)
 
     def _grow(self, code: int) -> None:
-        """Make room for more of what gave out."""
+        """Enlarge the arrays that are full."""
         history = self._history
         if code == MORE_RAW:
             most = self._rules.raw_most + 2 * STEP
@@ -205,7 +205,7 @@ class Buckets(QuantileSketch):
             self._parts = []
 
     def _unite(self) -> None:
-        """Hold what was merged."""
+        """Unite what was merged."""
         if self._uniting_since is None:
             return
         whole = self._parts[0]
@@ -244,7 +244,7 @@ class Buckets(QuantileSketch):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the history, spare room and all."""
+        """The bytes of the history, including spare room."""
         self._unite()
         return sum(column.nbytes for column in self._history)
 
@@ -261,12 +261,12 @@ class Buckets(QuantileSketch):
 
 
 def _columns(times: Int64, values: Float64) -> tuple[Int64, Float64, Int64]:
-    """Rows for compiled code, with the keys of their values."""
+    """The rows for compiled code, with the keys of their values."""
     return read_only(times), read_only(values), read_only(keys_of(values))
 
 
 def _for_kernels(moments: Int64, windows: Int64, parts: Int64, limits: Float64) -> kernels.Questions:
-    """What is asked for compiled code."""
+    """The questions for compiled code."""
     return kernels.Questions(read_only(moments), read_only(windows), parts, np.argsort(parts, kind="stable"), limits)
 
 

@@ -1,8 +1,8 @@
-"""The step after each 1024 rows: what has expired goes, old raw rows become nodes, and nodes that are old enough unite.
+"""The step after each 1024 rows: expired rows are dropped, old raw rows become nodes, and old enough nodes unite.
 
-A node unites with the one before it while together they have at most epsilon of the rows that are younger than both.
-Since any moment, then, at most epsilon of the rows are in a node that began before it and ended after it. Steps are
-counted from the first row, and by rows alone: the same rows leave the same history, whoever asked on the way.
+A node unites with the one before it if together they have at most epsilon of the rows after both. So at most epsilon of
+the rows since any moment are in a node that spans it. Steps only depend on the number of rows since the first: equal
+rows result in equal histories, whatever was asked meanwhile.
 """
 
 from typing import Any
@@ -25,12 +25,12 @@ from skyband_quantiles.buckets.history import (
 from skyband_quantiles.buckets.places import add, begin_table, count_row, drop_unused, has_room, key_of, write
 
 DONE, MORE_RAW, MORE_PLACES, MORE_NODES, MORE_ENTRIES = range(5)
-"""What a kernel ends with: nothing is left to do, or there is no room."""
+"""Why a kernel ends: it is done, or lacks room."""
 
 
 @nested_njit
 def clear(history: Any) -> None:
-    """Forget everything but where time stands."""
+    """Drop everything except the time of the last row."""
     numbers = history.numbers
     last = numbers[LAST]
     for place in range(len(numbers)):
@@ -43,14 +43,14 @@ def clear(history: Any) -> None:
 
 @nested_njit
 def forget_passed(history: Any) -> None:
-    """Let no window have passed a node."""
+    """Mark no node as passed by any window."""
     for window in range(len(history.begun)):
         forget_passed_by(history, window)
 
 
 @nested_njit
 def forget_passed_by(history: Any, window: int) -> None:
-    """Let a window have passed no node."""
+    """Mark no node as passed by a window."""
     for place in range(history.older.shape[1]):
         history.older[window, place] = 0
     history.begun[window] = -(2**63)
@@ -61,7 +61,7 @@ def forget_passed_by(history: Any, window: int) -> None:
 def step(
     history: Any, bits: Any, raw_most: int, epsilon: float, longest: int, panes: Any, widest: int, cuts: Any
 ) -> Any:
-    """Take the step; where there is no room it can be taken again. panes: int64[3], see `end_of_pane`."""
+    """Run the step, which can be repeated if it lacks room. panes: int64[3], see `end_of_pane`."""
     numbers = history.numbers
     _expire(history, numbers[LAST] - longest)
     if numbers[RAW] > raw_most:
@@ -80,7 +80,7 @@ def step(
 
 @nested_njit
 def _expire(history: Any, oldest: int) -> None:
-    """Let go of the nodes whose last row is before a moment, then of raw rows, then of places without rows."""
+    """Drop the nodes with their last row before a moment, then raw rows, then places without rows."""
     numbers = history.numbers
     emptied = False
     while numbers[NODES] and history.last[numbers[NODE_START]] < oldest:
@@ -108,7 +108,7 @@ def _expire(history: Any, oldest: int) -> None:
 
 @nested_njit
 def drop_raw(history: Any) -> bool:
-    """Let the oldest raw row go; returns whether its place has no rows any more."""
+    """Drop the oldest raw row; returns whether its place has no rows left."""
     numbers = history.numbers
     emptied = False
     if numbers[PLACED]:
@@ -123,7 +123,7 @@ def drop_raw(history: Any) -> bool:
 
 @nested_njit
 def _give_places(history: Any, bits: Any, widest: int) -> Any:
-    """Have all raw rows counted in places."""
+    """Count all raw rows in places."""
     numbers = history.numbers
     if not numbers[TABLED]:
         begin_table(history)
@@ -139,7 +139,7 @@ def _give_places(history: Any, bits: Any, widest: int) -> Any:
 
 @nested_njit
 def end_of_pane(panes: Any, time: int) -> Any:
-    """Where the pane of a time ends: the next multiple of panes[0], moved by panes[1]; never where not panes[2]."""
+    """The end of a time's pane: the next multiple of panes[0], moved by panes[1]; never if panes[2] is 0."""
     if not panes[2]:
         return 2**63 - 1
     return ((time - panes[1]) // panes[0] + 1) * panes[0] + panes[1]
@@ -147,7 +147,7 @@ def end_of_pane(panes: Any, time: int) -> Any:
 
 @nested_njit
 def _make_nodes(history: Any, raw_most: int, panes: Any, cuts: Any) -> Any:
-    """Make nodes of the oldest raw rows, of at most 32 rows of a pane each."""
+    """Turn the oldest raw rows into nodes of at most 32 rows of one pane."""
     numbers = history.numbers
     old = numbers[RAW] - raw_most + BASE
     pack_nodes(history)
@@ -184,7 +184,7 @@ def _make_nodes(history: Any, raw_most: int, panes: Any, cuts: Any) -> Any:
 
 @nested_njit
 def pack_nodes(history: Any) -> None:
-    """Let the nodes begin at the first place there is."""
+    """Move the nodes to the start of their arrays."""
     numbers = history.numbers
     begin = numbers[NODE_START]
     if begin:
@@ -203,7 +203,7 @@ def _move_node(history: Any, node: int, to: int) -> None:
 
 @nested_njit
 def pack_entries(history: Any) -> None:
-    """Let the entries of the nodes lie side by side, in their order."""
+    """Move the entries of the nodes together, in order."""
     numbers = history.numbers
     end = 0
     for node in range(numbers[NODE_START], numbers[NODE_START] + numbers[NODES]):
@@ -217,7 +217,7 @@ def pack_entries(history: Any) -> None:
 
 @nested_njit
 def _unite(history: Any, epsilon: float, panes: Any) -> None:
-    """Unite neighbours from the oldest on. O(nodes), and the entries of those that unite."""
+    """Unite neighbours from the oldest on. O(nodes + entries of those that unite)."""
     numbers = history.numbers
     begin, end = numbers[NODE_START] + numbers[FIXED], numbers[NODE_START] + numbers[NODES]
     younger = numbers[RAW]
@@ -255,7 +255,7 @@ def _unite(history: Any, epsilon: float, panes: Any) -> None:
 
 @nested_njit
 def _take_apart(history: Any, node: int, touched: int) -> Any:
-    """Add the entries of a node to the one that is put together."""
+    """Add the entries of a node to the one that is being built."""
     for entry in range(history.start[node], history.start[node] + history.size[node]):
         touched = add(history, np_int(history.place[entry]), history.count[entry], touched)
     return touched
@@ -263,13 +263,13 @@ def _take_apart(history: Any, node: int, touched: int) -> Any:
 
 @nested_njit
 def np_int(place: int) -> Any:
-    """A place as a plain whole number, so that a function is compiled for one type of them."""
+    """A place as a plain integer, so that functions are compiled for a single type."""
     return 0 + place
 
 
 @nested_njit
 def _check_passed(history: Any) -> None:
-    """Where a node that a window has passed united with one that it has not, let it have passed none."""
+    """If a passed node of a window united with one that is not passed, mark none as passed."""
     numbers = history.numbers
     for window in range(len(history.begun)):
         passed, rows = 0, 0

@@ -1,4 +1,4 @@
-"""What a history of histograms holds, in one form however it came about: what a state is made of. In numpy alone."""
+"""The contents of a history of histograms in canonical form, as in a state, using numpy only."""
 
 from typing import Any
 
@@ -17,13 +17,13 @@ _MOST_ROWS = 2.0**53
 
 
 def keys_of(values: Float64) -> Int64:
-    """int64[n], ascending with the values: their bits, those of negative ones turned but for the sign."""
+    """int64[n], ascending with the values: their bits, inverted for negative ones except for the sign."""
     bits: Int64 = np.ascontiguousarray(values).view(np.int64)
     return bits ^ ((bits >> 63) & _SIGN)
 
 
 def widest_shift(alpha: float) -> int:
-    """How many bits of a key may be left out: the middle of a bucket is then within alpha of each value in it."""
+    """The bits of a key that may be left out so that the middle of a bucket is within alpha of its values."""
     kept = 0
     while 2.0**-kept / (2 + 2.0**-kept) > alpha:
         kept += 1
@@ -31,13 +31,13 @@ def widest_shift(alpha: float) -> int:
 
 
 def raw_rows(epsilon: float) -> int:
-    """How many of the youngest rows are kept as they are, about."""
+    """The approximate number of latest rows that are kept raw."""
     return int(np.ceil(64 / epsilon))
 
 
 @frozen(eq=False)
 class Contents:
-    """Places in the order of their ids, nodes in that of their last rows, raw rows by time and value."""
+    """Places sorted by id, nodes by last row, raw rows by time and value."""
 
     phase: int
     """Rows since the last step."""
@@ -49,20 +49,20 @@ class Contents:
     last: Int64
     rows: Int64
     sizes: Int64
-    """Entries of each node."""
+    """The number of entries of each node."""
     place: Int64
     count: Int64
     """int64[entries], by node and place."""
     above: Int64
-    """int64[nodes, cuts]: rows above each cut, -1 where that is unknown."""
+    """int64[nodes, cuts]: rows above each cut, -1 if unknown."""
     fixed: int
-    """The first so many nodes were made by a union."""
+    """The number of first nodes that were made by a union."""
     times: Int64
     values: Float64
 
     @property
     def retained(self) -> int:
-        """Raw rows and entries."""
+        """The number of raw rows and entries."""
         return len(self.times) + len(self.place)
 
     @property
@@ -93,7 +93,7 @@ class Contents:
 
     @classmethod
     def from_arrays(cls, read: StateReader, latest: int | None, widest: int, most_raw: int, cuts: Any) -> "Contents":
-        """What a state holds; of cuts that it does not know nodes know nothing. Raises SnapshotError."""
+        """The contents of a state, with -1 for the rows above cuts unknown to it. Raises SnapshotError."""
         phase, shift, fixed = read.column("stand", np.int64, 3, at_least=0).tolist()
         read.require(phase < STEP and shift <= widest, "stand", f"is {phase}, {shift}, where no history stands")
         ids = read.ascending("ids", strictly=True)
@@ -145,20 +145,20 @@ def _entries(read: StateReader, sizes: Int64, rows: Int64, places: int) -> tuple
 
 
 def _above(read: StateReader, rows: Int64, cuts: Any) -> Int64:
-    """Of the cuts asked for, what the state knows of each node."""
+    """int64[nodes, cuts]: the rows above each cut, -1 if unknown to the state."""
     known = read.ascending("cuts", dtype=np.float64, strictly=True)
-    held = read.column("above", np.int64, len(rows) * len(known), at_least=-1).reshape(len(rows), len(known))
-    read.require(bool((held <= rows[:, None]).all()), "above", "must be at most the node's rows")
-    found = np.full((len(rows), len(cuts)), -1)
+    stored = read.column("above", np.int64, len(rows) * len(known), at_least=-1).reshape(len(rows), len(known))
+    read.require(bool((stored <= rows[:, None]).all()), "above", "must be at most the node's rows")
+    above = np.full((len(rows), len(cuts)), -1)
     for place, cut in enumerate(cuts):
         where = np.flatnonzero(known == cut)
         if len(where):
-            found[:, place] = held[:, where[0]]
-    return found
+            above[:, place] = stored[:, where[0]]
+    return above
 
 
 def without_nodes(times: Int64, values: Float64, phase: int, cuts: int) -> Contents:
-    """Raw rows alone."""
+    """Contents of raw rows only."""
     none, no_values = np.empty(0, np.int64), np.empty(0)
     above = np.empty((0, cuts), np.int64)
     return Contents(phase, 0, none, no_values, no_values, none, none, none, none, none, none, above, 0, times, values)

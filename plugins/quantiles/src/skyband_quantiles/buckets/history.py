@@ -1,15 +1,15 @@
-"""A history of histograms for compiled code: the youngest rows as they are, older ones as counts by bucket."""
+"""A history of histograms for compiled code: the latest rows unchanged, older ones as counts by bucket."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
 STEP = 1024
-"""Rows between two steps, in which what has expired goes and what is old is summed up."""
+"""The rows between two steps, which drop expired rows and sum up old ones."""
 BASE = 32
-"""Rows of a fresh node, at most."""
+"""The most rows of a new node."""
 PLACES = 1024
-"""Buckets there are, at most, before they are made wider, as far as `alpha` lets them."""
+"""The most buckets before they are made wider, as far as `alpha` allows."""
 FEW, SOME_PLACES, SOME_NODES, SOME_ENTRIES = 16, 320, 64, 1024
 NOTHING = -1
 
@@ -17,30 +17,30 @@ NOTHING = -1
     SHIFT, PHASE, DUE, LAST, RAW_START, RAW, PLACED, NODE_START, NODES, FIXED, NODE_ROWS, ENTRIES_END, USED, FREE, LIVE,
     SORTED, ORDERED, TABLED,
 ) = range(18)  # fmt: skip
-"""Of `numbers`.
+"""The indices of `numbers`.
 
-SHIFT: bits of a key that are not in an id; PHASE: rows since the step; DUE: 1 where a step has not ended; LAST: time of
-the last row; RAW_START, RAW: where the raw rows begin, and how many; PLACED: those of them that have a place;
-NODE_START, NODES: the nodes; FIXED: the oldest of them, which a union made; NODE_ROWS: rows in nodes; ENTRIES_END:
-where the entries end; USED: places that were ever used; FREE: the first free one below; LIVE: places with an id;
-SORTED, ORDERED: places in `order`, of which the first are by id; TABLED: 1 where rows have places.
+SHIFT: bits of a key that are not in an id; PHASE: rows since the step; DUE: 1 if a step has not ended; LAST: time of
+the last row; RAW_START, RAW: start and number of the raw rows; PLACED: those of them with a place; NODE_START, NODES:
+the nodes; FIXED: the oldest of them, which a union made; NODE_ROWS: rows in nodes; ENTRIES_END: the end of the entries;
+USED: places that were ever used; FREE: the first free one of these; LIVE: places with an id; SORTED, ORDERED: places in
+`order` that are sorted by id, and all; TABLED: 1 if rows have places.
 """
 
 
 class History(NamedTuple):
-    """Rows since a while, for compiled code.
+    """Recent rows, for compiled code.
 
     numbers: int64[18]
     times, values, places: int64, float64, int32[raw]: the raw rows, oldest first
     first, last, rows: int64[nodes]: times of the first and last row of a node, and its rows
     start, size: int64[nodes]: its entries; above: int64[nodes, cuts]: rows above each cut, -1 unknown
-    place, count: int32, int64[entries]: how many rows of a node are in a bucket
+    place, count: int32, int64[entries]: the rows of a node in a bucket
     ids, least, largest, total: int64, float64, float64, int64[room]: a bucket, by place; following: the next free one
     slots: int32[2^b]: the place of an id, by hash; order: int32[room]: places by id
-    older: int64[w + 1, room]: by window the rows in nodes whose last row is before `begun` int64[w + 1]; `passed`
-    int64[w + 1]: these nodes, counted from NODE_START, and `passed_rows` int64[w + 1]
+    older: int64[w + 1, room]: for each window the rows in nodes with their last row before `begun` int64[w + 1];
+    `passed` int64[w + 1]: the number of these nodes, from NODE_START on, and `passed_rows` int64[w + 1]
     scratch: int64[room], zeros; touched: int32[room]; maybe: int64[room], zeros; likely: float64[room], zeros
-    sure_below, maybe_below, likely_below: int64, int64, float64[room + 1], sums while an answer is made
+    sure_below, maybe_below, likely_below: int64, int64, float64[room + 1], sums during an answer
     """
 
     numbers: Any
@@ -83,7 +83,7 @@ SUM_COLUMNS = ("sure_below", "maybe_below", "likely_below")
 
 
 def empty(cuts: int, windows: int = 0) -> History:
-    """No rows, and room for few."""
+    """A history without rows, with room for a few."""
     rows = windows + 1
     numbers = np.zeros(18, np.int64)
     numbers[FREE] = NOTHING
@@ -100,22 +100,22 @@ def empty(cuts: int, windows: int = 0) -> History:
 
 
 def with_raw(history: History, room: int) -> History:
-    """The same with room for so many raw rows."""
+    """The history with room for `room` raw rows."""
     return _with(history, RAW_COLUMNS, room)
 
 
 def with_nodes(history: History, room: int) -> History:
-    """The same with room for so many nodes."""
+    """The history with room for `room` nodes."""
     return _with(history, NODE_COLUMNS, room)
 
 
 def with_entries(history: History, room: int) -> History:
-    """The same with room for so many entries."""
+    """The history with room for `room` entries."""
     return _with(history, ENTRY_COLUMNS, room)
 
 
 def with_places(history: History, room: int) -> History:
-    """The same with room for so many places, and slots that are at most half full, all empty yet."""
+    """The history with room for `room` places, and empty slots that will be at most half full."""
     old = len(history.ids)
     older = np.zeros((len(history.older), room), np.int64)
     older[:, :old] = history.older
@@ -125,7 +125,7 @@ def with_places(history: History, room: int) -> History:
 
 
 def with_windows(history: History, windows: int) -> History:
-    """The same with no row passed by any of so many windows."""
+    """The history with no row passed by any of `windows` windows."""
     rows = windows + 1
     return history._replace(
         older=np.zeros((rows, len(history.ids)), np.int64),
@@ -134,9 +134,9 @@ def with_windows(history: History, windows: int) -> History:
 
 
 def _with(history: History, names: tuple[str, ...], room: int) -> History:
-    made = {}
+    columns = {}
     for name in names:
         column = getattr(history, name)
-        made[name] = np.zeros((room, *column.shape[1:]), column.dtype)
-        made[name][: len(column)] = column
-    return history._replace(**made)
+        columns[name] = np.zeros((room, *column.shape[1:]), column.dtype)
+        columns[name][: len(column)] = column
+    return history._replace(**columns)

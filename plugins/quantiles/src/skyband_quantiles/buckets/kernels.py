@@ -1,4 +1,4 @@
-"""The loops over rows and moments that Python calls, and what is asked at any moment."""
+"""The loops over rows and moments that Python calls, and answers since any moment."""
 
 from typing import Any, NamedTuple
 
@@ -26,7 +26,7 @@ from skyband_quantiles.sketch_answers import Answers
 
 @nested_njit
 def _make_room(history: Any, oldest: int, most: int) -> bool:
-    """Have room for another raw row at the end; False where there has to be more. Expired rows go, if all is raw."""
+    """Make room for a raw row at the end; False if the arrays are too small. If all rows are raw, drop expired ones."""
     numbers = history.numbers
     if not numbers[TABLED]:
         while numbers[RAW] and history.times[numbers[RAW_START]] < oldest:
@@ -43,7 +43,7 @@ def _make_room(history: Any, oldest: int, most: int) -> bool:
 
 @nested_njit
 def _first_from(times: Any, row: int, stop: int, moment: int) -> Any:
-    """The first of these rows that is not before a moment."""
+    """The first of these rows at or after a moment."""
     while row < stop:
         half = (row + stop) >> 1
         if times[half] < moment:
@@ -54,8 +54,8 @@ def _first_from(times: Any, row: int, stop: int, moment: int) -> Any:
 
 
 @nested_njit
-def _first_after_silence(times: Any, row: int, stop: int, longest: int) -> Any:
-    """The first of these rows but one before which all others had expired."""
+def _first_after_gap(times: Any, row: int, stop: int, longest: int) -> Any:
+    """The first of these rows, except `row`, before which all earlier ones have expired."""
     if times[stop - 1] - longest <= times[row]:
         return stop
     row += 1
@@ -66,7 +66,7 @@ def _first_after_silence(times: Any, row: int, stop: int, longest: int) -> Any:
 
 @nested_njit
 def _take(history: Any, times: Any, values: Any, keys: Any, row: int, stop: int, widest: int) -> Any:
-    """Take in rows, for which there is room among the raw ones; returns the first for which there is no place."""
+    """Add rows, for which there is room among the raw ones; returns the first one without room for its place."""
     numbers = history.numbers
     end, begin = numbers[RAW_START] + numbers[RAW], row
     if not numbers[TABLED]:
@@ -105,7 +105,7 @@ def _take(history: Any, times: Any, values: Any, keys: Any, row: int, stop: int,
 
 
 class Questions(NamedTuple):
-    """What is asked of many sketches, for compiled code.
+    """The questions to many sketches, for compiled code.
 
     moments: int64[m]; windows: int64[w]; parts, ascending: int64[q], quantiles in billionths and their order; limits:
     float64[a]
@@ -123,10 +123,10 @@ def run(
     history: Any, bits: Any, columns: Any, row: int, last: int, questions: Questions, moment: int, end: int,
     raw_most: int, epsilon: float, longest: int, panes: Any, widest: int, cuts: Any, answers: Answers,
 ) -> Any:  # fmt: skip
-    """Take in rows up to `last` and answer moments up to `end`, from a row and a moment on.
+    """Add rows up to `last` and answer moments up to `end`, from a row and a moment on.
 
-    Returns those at which room gave out, and of what. bits: the raw values of the history as int64; columns: times and
-    values of rows, and keys of those. answers is written to.
+    Returns the row and moment where it stops, and why. bits: the raw values of the history as int64; columns: times,
+    values and keys of rows. Writes to `answers`.
     """
     times, values, keys = columns
     moments, windows, parts, ascending, limits = questions
@@ -143,7 +143,7 @@ def run(
         if row < stop:
             if numbers[RAW] and times[row] - longest > numbers[LAST]:
                 clear(history)
-            stop = _first_after_silence(times, row, stop, longest)
+            stop = _first_after_gap(times, row, stop, longest)
             if numbers[RAW_START] + numbers[RAW] == len(history.times):
                 room = _make_room(history, times[row] - longest, raw_most + 2 * STEP)
                 if not room:
@@ -170,7 +170,7 @@ def run(
 def _answer(
     history: Any, window: int, since: int, parts: Any, ascending: Any, limits: Any, cuts: Any, found: Any, shares: Any
 ) -> Any:
-    """Answer since a moment; returns how many rows there are likely to be."""
+    """Answer since a moment; returns the likely number of rows."""
     if in_raw(history, since):
         return answer_raw(history, since, parts, ascending, limits, found, shares)
     return answer(history, window, since, parts, limits, cuts, found, shares)
@@ -178,13 +178,13 @@ def _answer(
 
 @kernel_njit
 def ask(history: Any, since: int, parts: Any, ascending: Any, limits: Any, cuts: Any, found: Any, shares: Any) -> Any:
-    """Answer since any moment; returns how many rows there are likely to be."""
+    """Answer since any moment; returns the likely number of rows."""
     return _answer(history, len(history.begun) - 1, since, parts, ascending, limits, cuts, found, shares)
 
 
 @kernel_njit
 def count(history: Any, since: int) -> Any:
-    """(rows, low, high) since a moment at or after which some have come."""
+    """(rows, low, high) since a moment at or before the last row."""
     window, numbers = len(history.begun) - 1, history.numbers
     if in_raw(history, since):
         begin, rows = numbers[RAW_START], 0
@@ -199,5 +199,5 @@ def count(history: Any, since: int) -> Any:
 
 @kernel_njit
 def find_places(history: Any) -> None:
-    """Fill the slots, which are empty."""
+    """Fill the empty slots."""
     fill_slots(history)

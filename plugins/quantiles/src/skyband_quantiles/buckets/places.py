@@ -1,8 +1,8 @@
-"""The buckets that rows fall into: each has a place, found by a hash of its id, the first bits of a value's key.
+"""The buckets of rows: each has a place, found by hashing its id, the first bits of a value's key.
 
-Keys are the bits of float64 in the order of the values, so that a bucket of s bits fewer holds the values that differ
-in these bits alone. No logarithm is taken and nothing rounded: a bucket is the same on every machine, and two
-neighbours are one at the next shift.
+Keys are the bits of float64, ordered like the values, so that a bucket with s bits less has the values that differ only
+in these bits. There are no logarithms and no rounding: buckets are the same on every machine, and two neighbours become
+one at the next shift.
 """
 
 from typing import Any
@@ -33,13 +33,13 @@ _SIGN = np.int64(0x7FFFFFFFFFFFFFFF)
 
 @nested_njit
 def key_of(bits: int) -> Any:
-    """The key of a value with these bits: ascending with the value."""
+    """The key of a value with these bits, ascending with the value."""
     return bits if bits >= 0 else bits ^ _SIGN
 
 
 @nested_njit
 def first_slot(wanted: int, mask: int) -> Any:
-    """Where to look for an id first. The keys of whole numbers end in zeros: their high half is folded down."""
+    """The first slot to search for an id. Keys of whole numbers end in zeros, so their high half is folded down."""
     word = np.uint64(wanted)
     word = (word ^ (word >> np.uint64(32))) * _GOLDEN
     return np.int64(word >> np.uint64(40)) & mask
@@ -47,7 +47,7 @@ def first_slot(wanted: int, mask: int) -> Any:
 
 @nested_njit
 def slot_of(history: Any, wanted: int) -> Any:
-    """The slot of an id, or the empty one where it would be."""
+    """The slot of an id, or the empty one for it."""
     slots, ids = history.slots, history.ids
     mask = len(slots) - 1
     slot = first_slot(wanted, mask)
@@ -58,14 +58,14 @@ def slot_of(history: Any, wanted: int) -> Any:
 
 @nested_njit
 def has_room(history: Any) -> bool:
-    """Whether there is room for one more place."""
+    """Whether there is room for another place."""
     numbers = history.numbers
     return numbers[FREE] != NOTHING or numbers[USED] < len(history.ids)
 
 
 @nested_njit
 def new_place(history: Any, slot: int, wanted: int, value: float) -> Any:
-    """Give an id a place; there is room."""
+    """Assign a place, for which there must be room, to an id."""
     numbers = history.numbers
     if numbers[FREE] != NOTHING:
         place = numbers[FREE]
@@ -86,7 +86,7 @@ def new_place(history: Any, slot: int, wanted: int, value: float) -> Any:
 
 @nested_njit
 def count_row(history: Any, key: int, value: float, widest: int) -> Any:
-    """Count a row in its bucket; there is room. Returns its place."""
+    """Count a row in its bucket, for which there must be room. Returns its place."""
     numbers = history.numbers
     wanted = key >> numbers[SHIFT]
     slot = slot_of(history, wanted)
@@ -108,7 +108,7 @@ def count_row(history: Any, key: int, value: float, widest: int) -> Any:
 
 @nested_njit
 def put_in_order(history: Any) -> None:
-    """Have all places in `order` by id."""
+    """Sort the places in `order` by id."""
     numbers, order, ids = history.numbers, history.order, history.ids
     known, count = numbers[SORTED], numbers[ORDERED]
     if known == count:
@@ -132,7 +132,7 @@ def put_in_order(history: Any) -> None:
 
 @nested_njit
 def fill_slots(history: Any) -> None:
-    """Have the place of every id in the slots."""
+    """Write the place of every id into the slots."""
     for slot in range(len(history.slots)):
         history.slots[slot] = NOTHING
     for place in range(history.numbers[ORDERED]):
@@ -141,7 +141,7 @@ def fill_slots(history: Any) -> None:
 
 @nested_njit
 def shift_for(history: Any, widest: int) -> Any:
-    """The least shift, no larger than `widest`, at which there are at most PLACES buckets; all are in order."""
+    """The least shift, at most `widest`, with at most PLACES buckets; `order` must be sorted."""
     numbers, order, ids = history.numbers, history.order, history.ids
     shift = numbers[SHIFT]
     while shift < widest:
@@ -158,7 +158,7 @@ def shift_for(history: Any, widest: int) -> Any:
 
 @nested_njit
 def coarsen(history: Any, widest: int) -> None:
-    """Make buckets wider until there are at most PLACES of them, or they are as wide as may be. O(entries)."""
+    """Widen buckets until there are at most PLACES, or to the widest allowed. O(entries)."""
     put_in_order(history)
     numbers, order, ids = history.numbers, history.order, history.ids
     shift = shift_for(history, widest)
@@ -197,7 +197,7 @@ def coarsen(history: Any, widest: int) -> None:
 
 @nested_njit
 def add(history: Any, place: int, rows: int, touched: int) -> Any:
-    """Add rows of a place to the node that is put together; returns how many places it has."""
+    """Add rows of a place to the node that is being built; returns the number of its places."""
     if history.scratch[place] == 0:
         history.touched[touched] = place
         touched += 1
@@ -207,7 +207,7 @@ def add(history: Any, place: int, rows: int, touched: int) -> Any:
 
 @nested_njit
 def write(history: Any, start: int, touched: int) -> None:
-    """Write the entries of the node that was put together from here on."""
+    """Write the entries of the node that was built, from `start` on."""
     for number in range(touched):
         place = history.touched[number]
         history.place[start + number], history.count[start + number] = place, history.scratch[place]
@@ -216,7 +216,7 @@ def write(history: Any, start: int, touched: int) -> None:
 
 @nested_njit
 def drop_unused(history: Any) -> None:
-    """Let places go that have no rows any more. O(places)."""
+    """Drop places without rows. O(places)."""
     numbers, order = history.numbers, history.order
     kept, known = 0, 0
     for number in range(numbers[ORDERED]):
@@ -235,7 +235,7 @@ def drop_unused(history: Any) -> None:
 
 @nested_njit
 def _free_slot(history: Any, slot: int) -> None:
-    """Empty a slot, and bring those back that are behind it on account of it."""
+    """Empty a slot, and move later slots back that it displaced."""
     slots, ids = history.slots, history.ids
     mask = len(slots) - 1
     slots[slot] = NOTHING
@@ -249,7 +249,7 @@ def _free_slot(history: Any, slot: int) -> None:
 
 @nested_njit
 def begin_table(history: Any) -> None:
-    """Have no place yet, at the smallest buckets there are: single values."""
+    """Start without places, at the smallest buckets: single values."""
     numbers = history.numbers
     numbers[SHIFT] = numbers[PLACED] = numbers[USED] = numbers[LIVE] = numbers[SORTED] = numbers[ORDERED] = 0
     numbers[FREE], numbers[TABLED] = NOTHING, 1

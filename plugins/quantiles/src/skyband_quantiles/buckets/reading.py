@@ -1,8 +1,8 @@
-"""Quantiles, shares and counts from what histories hold, one or several together. In numpy alone.
+"""Quantiles, shares and counts from the contents of one or several histories, using numpy only.
 
-As `answering` has it for one history in compiled code: of each bucket the rows that are surely since the moment, and
-those that may be; low and high are the values at the worst of them. Histories with buckets of other widths are laid
-together at the widest.
+Like `answering` for one history in compiled code: for each bucket, the rows that are surely since the moment, and
+those that may be; low and high are the values in the worst cases. Histories with buckets of different widths are
+combined at the widest.
 """
 
 from collections.abc import Sequence
@@ -16,32 +16,32 @@ from skyband_quantiles.ranks import BILLION, rank
 
 
 class Sums(NamedTuple):
-    """Of each bucket that has rows, by value: its ends, and the rows below it."""
+    """For each bucket with rows, by value: its ends, and the rows below it."""
 
     least: Float64
     largest: Float64
     sure: Int64
     maybe: Int64
     likely: Float64
-    """These three: [b + 1], the sums below each bucket, and of all."""
+    """The last three: [b + 1], the sums below each bucket, and of all."""
 
 
 class Reading(NamedTuple):
-    """The rows of several histories, each since a moment of its own."""
+    """The rows of several histories, each since its own moment."""
 
     raw: Float64
-    """Values of rows that are there as they are, ascending."""
+    """The values of raw rows, ascending."""
     sums: Sums | None
-    """None where all rows are raw."""
+    """None if all rows are raw."""
     rows: int
     sure: int
     maybe: int
     known_above: Sequence[tuple[int, int, float] | None]
-    """Of each cut the rows above it: sure, maybe and likely ones; None where some node does not know."""
+    """For each cut the rows above it: sure, maybe and likely ones; None if unknown for a node."""
 
 
 def read(parts: Sequence[Contents], since: Sequence[int], cuts: Sequence[float]) -> Reading:
-    """What these hold since their moments. O(n log n) for n entries."""
+    """Read the rows since the moments. O(n log n) for n entries."""
     raw = [part.values[np.searchsorted(part.times, moment) :] for part, moment in zip(parts, since, strict=True)]
     values = np.sort(np.concatenate(raw))
     weights = [_weights(part, moment) for part, moment in zip(parts, since, strict=True)]
@@ -56,11 +56,11 @@ def read(parts: Sequence[Contents], since: Sequence[int], cuts: Sequence[float])
 
 
 def _weights(part: Contents, since: int) -> Float64:
-    """float64[nodes]: 1 of a node since the moment, 0 of one before it, else the part of its span that is since it."""
+    """float64[nodes]: the share of a node's time span since the moment, 1 for a node after it, 0 before it."""
     span = part.last.astype(np.float64) - part.first + 1.0
     inside = (part.last.astype(np.float64) - float(since) + 1.0) / span
     across = (part.first < since) & (part.last >= since)
-    # A part that is nearly all or nothing still tells that the node lies across.
+    # A share close to 0 or 1 must still show that the node spans the moment.
     return np.where(across, np.clip(inside, 5e-324, np.nextafter(1.0, 0.0)), (part.first >= since).astype(np.float64))
 
 
@@ -91,7 +91,7 @@ def _sums(parts: Sequence[Contents], weights: Sequence[Float64], raw: Sequence[F
 
 
 def _below(rows: Array) -> Float64:
-    """The sums below each, and of all."""
+    """The sums below each bucket, and of all."""
     sums: Float64 = np.append(0.0, np.cumsum(rows))
     return sums
 
@@ -112,7 +112,7 @@ def _above(
 
 
 def quantiles(held: Reading, parts: Int64) -> Float64:
-    """float64[q, 3]: value, low and high of each quantile; NaN where there is no row."""
+    """float64[q, 3]: value, low and high of each quantile; NaN if there are no rows."""
     bounds = np.full((len(parts), 3), np.nan)
     if held.sums is None:
         if len(held.raw):
@@ -135,7 +135,7 @@ def quantiles(held: Reading, parts: Int64) -> Float64:
 
 
 def shares(held: Reading, limits: Float64, cuts: Sequence[float]) -> Float64:
-    """float64[a, 3]: the share of rows above each limit, with bounds; NaN where there is no row."""
+    """float64[a, 3]: the share of rows above each limit, with bounds; NaN if there are no rows."""
     bounds = np.full((len(limits), 3), np.nan)
     for place, limit in enumerate(limits.tolist() if held.sure + held.maybe else ()):
         if held.sums is None:

@@ -1,4 +1,4 @@
-"""From what a history holds to arrays for compiled code, and back."""
+"""Converts the contents of a history to arrays for compiled code, and back."""
 
 import numpy as np
 from skyband.arrays import Array, Int64
@@ -35,7 +35,7 @@ from skyband_quantiles.buckets.history import (
 
 
 def contents_of(history: History, oldest: int, cuts: int) -> Contents:
-    """What a history holds; raw rows before `oldest` are none of it while all rows are raw."""
+    """The contents of a history; while all rows are raw, without those before `oldest`."""
     numbers = history.numbers
     begin = int(numbers[RAW_START])
     raw = slice(begin, begin + int(numbers[RAW]))
@@ -63,7 +63,7 @@ def contents_of(history: History, oldest: int, cuts: int) -> Contents:
 
 
 def history_of(contents: Contents, latest: int | None, windows: int) -> History:
-    """A history that holds this; the slots of its places are not filled yet."""
+    """A history with these contents; the slots of its places are not filled yet."""
     cuts = contents.above.shape[1]
     raw, nodes, entries, places = (
         len(column) for column in (contents.times, contents.first, contents.place, contents.ids)
@@ -93,7 +93,7 @@ def history_of(contents: Contents, latest: int | None, windows: int) -> History:
 
 
 def _totals(contents: Contents, of_raw: Int64) -> Array:
-    """The rows of each place, in nodes and raw."""
+    """The rows of each place, in nodes and raw ones."""
     totals = np.bincount(of_raw, minlength=len(contents.ids))
     np.add.at(totals, contents.place, contents.count)
     return totals

@@ -1,10 +1,10 @@
 """The history of several streams together, in numpy.
 
-The nodes of all parts are put in the order of their last rows and cut into cells, youngest first, of at most epsilon
-of all that is younger. In each cell those nodes unite that begin no earlier than the next older cell's rows end, and
-those that lie across that end and reach back no farther than that cell; the others stay alone. So few nodes lie across
-any moment, however many parts there are: of two cells, and those that lie across the end of one. The proof is in the
-README of this distribution, under "Unions".
+The nodes of all parts are sorted by last row and cut into cells, youngest first, each with at most epsilon of all
+younger rows. In each cell, the nodes unite that start no earlier than the next older cell ends, and so do those that
+span that end but start within that older cell; the others stay single. So few nodes span any moment, however many
+parts there are: those of two cells, and those that span the end of one. The README of this distribution has the proof,
+under "Unions".
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Nodes(NamedTuple):
-    """Nodes, each with its entries one after the other."""
+    """Nodes, with the entries of each together."""
 
     first: Int64
     last: Int64
@@ -31,7 +31,7 @@ class Nodes(NamedTuple):
     counts: Int64
 
     def take(self, chosen: Int64) -> "Nodes":
-        """These nodes, in this order."""
+        """The nodes with these indices, in this order."""
         starts = np.cumsum(self.sizes) - self.sizes
         sizes = self.sizes[chosen]
         before = np.cumsum(sizes) - sizes
@@ -43,18 +43,18 @@ class Nodes(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What of a sketch's parameters a union depends on."""
+    """The parameters on which a union depends."""
 
     epsilon: float
     raw_most: int
     widest: int
     panes: Any
-    """(length, offset) of a pane, None where nodes may cross them."""
+    """(length, offset) of a pane, None if nodes may cross their borders."""
     cuts: Float64
 
 
 def unite(parts: Sequence[Contents], oldest: int, rules: Rules) -> Contents:
-    """The contents of all parts together, without what was last seen before `oldest`. O(n log n) for n entries."""
+    """The contents of all parts, without nodes that end before `oldest` and older rows. O(n log n) for n entries."""
     times, values = (np.concatenate([getattr(part, name) for part in parts]) for name in ("times", "values"))
     order = np.lexsort((values, times))
     alive = order[times[order] >= oldest]
@@ -70,10 +70,10 @@ def unite(parts: Sequence[Contents], oldest: int, rules: Rules) -> Contents:
     old = _base_nodes(times[:cut], values[:cut], np.searchsorted(ids, keys_of(values[:cut]) >> shift), rules)
     nodes = _sorted(_together([nodes, old]))
     groups = _groups(nodes, len(times) - cut, rules)
-    made = _sorted(_summed(nodes, groups))
+    union = _sorted(_summed(nodes, groups))
     return Contents(
-        0, shift, ids, least, largest, made.first, made.last, made.rows, made.sizes, made.place, made.counts,
-        made.above, len(made.first), times[cut:], values[cut:],
+        0, shift, ids, least, largest, union.first, union.last, union.rows, union.sizes, union.place, union.counts,
+        union.above, len(union.first), times[cut:], values[cut:],
     )  # fmt: skip
 
 
@@ -87,9 +87,9 @@ def _together(parts: Sequence[Nodes]) -> Nodes:
 
 
 def _places(parts: Sequence[Contents], values: Float64, widest: int, oldest: int) -> Any:
-    """(shift, ids, least, largest) of all buckets that have rows, and int64[entries]: the places of all nodes' entries.
+    """(shift, ids, least, largest) of all buckets with rows, and int64[entries]: the places of all nodes' entries.
 
-    What a part knows of a bucket counts only where a node has it: no place is without rows.
+    Buckets of a part without a node are left out, so that every place has rows.
     """
     shift = max(part.shift for part in parts)
     entries = [part.place[np.repeat(part.last >= oldest, part.sizes)] for part in parts]
@@ -98,7 +98,7 @@ def _places(parts: Sequence[Contents], values: Float64, widest: int, oldest: int
     ]
     known = [(part, some) for part, some in zip(parts, used, strict=True)]
     keys = np.concatenate([*(part.ids[some] >> (shift - part.shift) for part, some in known), keys_of(values) >> shift])
-    # np.unique hashes whole numbers, slowly where their last bits are zeros.
+    # np.unique hashes whole numbers, which is slow if their last bits are zeros.
     different, more = _once(np.sort(keys)), 0
     while len(different) > _PLACES and shift + more < widest:
         more += 1
@@ -113,7 +113,7 @@ def _places(parts: Sequence[Contents], values: Float64, widest: int, oldest: int
 
 
 def _once(ids: Int64) -> Int64:
-    """Ascending numbers, each once."""
+    """The distinct numbers, ascending."""
     return ids[np.append(True, ids[1:] != ids[:-1])[: len(ids)]]
 
 
@@ -125,7 +125,7 @@ def _panes(times: Int64, rules: Rules) -> Int64:
 
 
 def _base_nodes(times: Int64, values: Float64, place: Int64, rules: Rules) -> Nodes:
-    """Nodes of rows, of at most 32 of a pane each."""
+    """Nodes of rows, each of at most 32 rows of one pane."""
     panes = _panes(times, rules)
     begins = np.flatnonzero(np.append(True, panes[1:] != panes[:-1])[: len(panes)])
     inside = np.arange(len(times)) - np.repeat(begins, np.diff(np.append(begins, len(times))))
@@ -140,7 +140,7 @@ def _base_nodes(times: Int64, values: Float64, place: Int64, rules: Rules) -> No
 
 
 def _counted(first: Int64, last: Int64, rows: Int64, above: Int64, owner: Int64, place: Int64, count: Int64) -> Nodes:
-    """Nodes whose entries come in any order, those of a node and place several times."""
+    """Nodes from entries in any order, possibly several of the same node and place."""
     order = np.lexsort((place, owner))
     owner, place, count = owner[order], place[order], count[order]
     fresh = np.append(True, (owner[1:] != owner[:-1]) | (place[1:] != place[:-1]))[: len(owner)]
@@ -150,7 +150,7 @@ def _counted(first: Int64, last: Int64, rows: Int64, above: Int64, owner: Int64,
 
 
 def _sorted(nodes: Nodes) -> Nodes:
-    """By last row, first row, rows and, where these are equal, what is in them: no order of the parts shows."""
+    """Sort by last row, first row, number of rows and then contents, to be independent of the order of the parts."""
     word = (nodes.place.astype(np.uint64) + np.uint64(1)) * _MIX
     word = (word ^ (word >> np.uint64(29))) * nodes.counts.astype(np.uint64)
     starts = np.cumsum(nodes.sizes) - nodes.sizes
@@ -159,10 +159,10 @@ def _sorted(nodes: Nodes) -> Nodes:
 
 
 def _groups(nodes: Nodes, raw: int, rules: Rules) -> Int64:
-    """int64[nodes]: which nodes are one in the union.
+    """int64[nodes]: the group of each node in the union.
 
-    Of a cell those that begin no earlier than the next older one ends; and, of the others, which all lie across that
-    end and are few, therefore, those that reach back no farther than that cell. What reaches farther stays alone.
+    The nodes of a cell that start no earlier than the next older one ends are a group. The others all span that end, so
+    they are few; those that start within the older cell are a group, and the rest stay single.
     """
     cells = _cells(nodes, raw, rules)
     count = int(cells[0]) + 1 if len(cells) else 0
@@ -178,18 +178,18 @@ def _cells(nodes: Nodes, raw: int, rules: Rules) -> Int64:
     """int64[nodes], descending: cells from the youngest node, which is in cell 0, to the oldest."""
     rows, panes = nodes.rows.tolist(), _panes(nodes.last, rules).tolist()
     cells = np.zeros(len(rows), np.int64)
-    younger, held, cell = raw, 0, 0
+    younger, size, cell = raw, 0, 0
     for node in range(len(rows) - 1, -1, -1):
         crosses = node + 1 < len(rows) and panes[node] != panes[node + 1]
-        if held and (crosses or held + rows[node] > rules.epsilon * younger):
-            younger, held, cell = younger + held, 0, cell + 1
+        if size and (crosses or size + rows[node] > rules.epsilon * younger):
+            younger, size, cell = younger + size, 0, cell + 1
         cells[node] = cell
-        held += rows[node]
+        size += rows[node]
     return cells
 
 
 def _summed(nodes: Nodes, groups: Int64) -> Nodes:
-    """One node of each group."""
+    """A single node for each group."""
     different, owner = np.unique(groups, return_inverse=True)
     first, last = np.full(len(different), 2**63 - 1), np.full(len(different), -(2**63))
     rows = np.zeros(len(different), np.int64)

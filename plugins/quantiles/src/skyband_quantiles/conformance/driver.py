@@ -1,4 +1,4 @@
-"""How the common checks drive a quantile sketch."""
+"""The driver of quantile sketches for the common checks."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
@@ -20,7 +20,7 @@ FARTHEST = 2**62
 
 
 class QuantileSketchDriver(Driver):
-    """Feeds (times, values), asks for quantiles, shares and counts since moments that passed, and at some to come."""
+    """Feeds (times, values), and asks for quantiles, shares and counts since past moments and at later ones."""
 
     role: ClassVar[str] = "quantile-sketch"
 
@@ -39,15 +39,15 @@ class QuantileSketchDriver(Driver):
         ]
 
     def tiny(self, case: Case) -> Iterator[NumberStream]:
-        """All streams of a few rows of three values."""
+        """All streams with a few rows of three values."""
         return tiny()
 
     def seeded(self, case: Case, seed: int) -> NumberStream:
-        """Ties, bursts, silences, numbers of all sizes."""
+        """Ties, bursts, gaps, numbers of all magnitudes."""
         return bursts(seed)
 
     def steady(self, case: Case) -> NumberStream:
-        """New values for ever."""
+        """New values without end."""
         return decades(STEADY_ROWS, 8)
 
     def odd(self, case: Case) -> Iterator[tuple[str, NumberStream]]:
@@ -64,15 +64,15 @@ class QuantileSketchDriver(Driver):
             yield "times where float64 has gaps", evolve(some, times=some.times + 2**55 + 1)
 
     def trials(self, case: Case) -> Iterable[Trial]:
-        """Large streams, put in order anew."""
+        """Large streams, sorted for each answer."""
         return trials.trials(case.long)
 
     def acts(self, case: Case, stream: NumberStream, stop: int) -> Sequence[tuple[str, Callable[[Any], Any]]]:
-        """To advance to the next row, or until all has expired."""
+        """Advance to the next row, or until all rows have expired."""
         return advances(case, stream.times, stop, case.parameters["longest"] + 1)
 
     def feed(self, backend: Any, stream: NumberStream, start: int, stop: int) -> None:
-        """One update."""
+        """A single update."""
         backend.update(times_of(backend, stream, start, stop), stream.values[start:stop])
 
     def answers(self, backend: Any, stream: NumberStream, stop: int) -> list[Any]:
@@ -87,7 +87,7 @@ class QuantileSketchDriver(Driver):
         return found
 
     def expected(self, case: Case, stream: NumberStream, stop: int) -> list[Any]:
-        """The same by definition."""
+        """The expected answers by definition."""
         model = case.make()
         oracle = oracle_of(model, stream, stop)
         model._last = int(oracle.times[-1]) if stop else None
@@ -101,7 +101,7 @@ class QuantileSketchDriver(Driver):
         return answers
 
     def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
-        """Values, times, moments and shares that cannot be, lengths and dtypes that do not fit."""
+        """Impossible values, times, moments and shares, and wrong lengths and dtypes."""
         times = backend.now + int(backend.by == "rows") * np.arange(3)
         good: dict[str, Any] = {"times": times, "values": np.arange(3.0)}
         now, longest = backend.now, backend.longest
@@ -147,7 +147,7 @@ class QuantileSketchDriver(Driver):
 
 
 def beginnings(backend: Any) -> list[int]:
-    """Moments since which all is remembered: near and far, at a border, one before it and one after it."""
+    """Moments since which all rows are kept: near and far, at a border, just before and just after it."""
     if backend.now is None:
         return []
     now, longest, every = backend.now, backend.longest, backend.every
@@ -167,7 +167,7 @@ def beginnings(backend: Any) -> list[int]:
 
 
 def moments(backend: Any) -> list[int]:
-    """Moments at which all that was given can be answered, until everything has expired."""
+    """Moments at which answers cover all rows so far, until everything has expired."""
     if backend.latest is None:
         return []
     first, last = max(backend.now, backend.latest + 1), backend.latest + backend.longest
@@ -175,7 +175,7 @@ def moments(backend: Any) -> list[int]:
 
 
 def windows_of(backend: Any) -> list[int]:
-    """The longest window and shorter ones, not in order."""
+    """The longest window and shorter ones, unsorted."""
     return list(dict.fromkeys([backend.longest, max(1, backend.longest // 5), max(1, backend.longest // 2)]))
 
 

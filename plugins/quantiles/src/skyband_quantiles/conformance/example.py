@@ -1,4 +1,4 @@
-"""The times of a few requests: the median and the slowest of the last 100 moments, and how many took over 400."""
+"""Durations of a few requests: the median and the slowest of the last 100 moments, and the share above 400."""
 
 import skyband
 

@@ -1,4 +1,4 @@
-"""What a quantile sketch answers, by definition: all rows of a window, put in order anew for each answer."""
+"""The answers of a quantile sketch by definition: sorts all rows of the window for each answer."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -13,7 +13,7 @@ from skyband.arrays import Float64, Int64
 
 @cache
 def rank(q: float, rows: int) -> int:
-    """The rank of the q-quantile among so many rows, q being the decimal that it is written as."""
+    """The rank of the q-quantile among `rows` rows, with q as an exact decimal."""
     return max(1, ceil(Fraction(repr(float(q))) * rows))
 
 
@@ -32,7 +32,7 @@ class QuantileOracle:
         return values
 
     def quantiles(self, start: int, end: int, at: Sequence[float]) -> list[float | None]:
-        """The quantiles over rows with start <= time < end; None where there is no row."""
+        """The quantiles of rows with start <= time < end; None if there are none."""
         return _quantiles(self.inside(start, end), at)
 
     def shares(self, start: int, end: int, above: Sequence[float]) -> list[float | None]:
@@ -40,7 +40,7 @@ class QuantileOracle:
         return _shares(self.inside(start, end), above)
 
     def answer(self, start: int, end: int, at: Sequence[float], above: Sequence[float]) -> tuple[Any, ...]:
-        """(rows, quantiles, shares), each thrice: as it is, low and high."""
+        """(rows, quantiles, shares), each three times: as value, low and high."""
         values = self.inside(start, end)
         columns = [_quantiles(values, at), _shares(values, above)]
         return len(values), *([(value, value, value) for value in column] for column in columns)

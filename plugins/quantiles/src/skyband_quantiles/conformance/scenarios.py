@@ -1,4 +1,4 @@
-"""What `skyband bench quantile-sketch` measures on: latencies, lognormal."""
+"""The streams of `skyband bench quantile-sketch`: lognormal latencies."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Streams of numbers for quantile sketches: many ties to be right on, drifting ones to be small on."""
+"""Streams of numbers for quantile sketches: many ties to test answers, and drifting values to test sizes."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -20,7 +20,7 @@ ODD_VALUES = (
 
 @frozen(eq=False)
 class NumberStream(Stream):
-    """times int64[n], values float64[n], those of one time ascending; a sketch in rows is fed with row numbers."""
+    """times int64[n], values float64[n], ascending within a time; a sketch by rows gets row numbers as times."""
 
     times: Int64
     values: Float64
@@ -37,7 +37,7 @@ def tiny() -> Iterator[NumberStream]:
 
 
 def bursts(seed: int, rows: int = ROWS) -> NumberStream:
-    """Many rows at a time, a burst, silences in which all expires; ties, both signs, infinities, tiny and huge ones."""
+    """Many rows at a time, a burst, gaps in which all expire; ties, both signs, infinities, tiny and huge values."""
     rng = np.random.default_rng([31, seed])
     steps = rng.choice([0, 1, 2, 9, 70], rows, p=[0.9, 0.075, 0.02, 0.004, 0.001])
     times = np.cumsum(steps) - 30
@@ -51,19 +51,19 @@ def bursts(seed: int, rows: int = ROWS) -> NumberStream:
 
 
 def steady(rows: int, per_time: int = 8) -> NumberStream:
-    """Values that drift upwards for ever, so many at each time."""
+    """Values that drift upwards without end, several at each time."""
     rng = np.random.default_rng(32)
     return stream(np.arange(rows) // per_time, np.arange(rows) * 0.37 + rng.normal(0, 5, rows))
 
 
 def decades(rows: int, per_time: int) -> NumberStream:
-    """Values that rise by two per cent a row for ever: no bucket is used again."""
+    """Values that rise by two per cent with each row: no bucket is used again."""
     values = np.exp(np.arange(rows) * 0.02 - 300)
     return stream(np.arange(rows) // per_time, values * np.random.default_rng(36).uniform(0.5, 2, rows))
 
 
 def lognormal(seed: int, rows: int, per_time: int) -> NumberStream:
-    """Latencies: the half within 40, one in a hundred above 400."""
+    """Latencies: half of them up to 40, one in a hundred above 400."""
     rng = np.random.default_rng([33, seed])
     return stream(np.arange(rows) // per_time, np.exp(rng.normal(np.log(40), 1, rows)))
 
@@ -89,7 +89,7 @@ def of_uneven_paces(end: int) -> list[NumberStream]:
 
 
 def silence_then_burst() -> NumberStream:
-    """Rows of one kind, of which the last ones are left after a silence, and many of another at once."""
+    """Rows of one kind, the last of which remain after a gap, and then many rows of another kind at once."""
     times = np.append(np.arange(2100) // 7, 890 + np.arange(2000) // 100)
     return stream(times, np.append(1e6 + np.arange(2100), np.arange(2000) % 97))
 
@@ -102,14 +102,14 @@ def ends_of_buckets() -> NumberStream:
 
 
 def any_bits(seed: int, rows: int, per_time: int) -> NumberStream:
-    """Random bit patterns, but for those that are no numbers."""
+    """Random bit patterns, except NaN."""
     rng = np.random.default_rng([35, seed])
     values = rng.integers(-(2**63), 2**63 - 1, rows).view(np.float64)
     return stream(np.arange(rows) // per_time, np.where(np.isnan(values), 1.0, values))
 
 
 def stream(times: Any, values: Any) -> NumberStream:
-    """A stream of these columns; the rows of one time by value."""
+    """The stream of these columns, with the rows of one time sorted by value."""
     when, what = np.array(times, np.int64), np.array(values, np.float64)
     order = np.lexsort((what, when))
     return NumberStream(when, what[order])

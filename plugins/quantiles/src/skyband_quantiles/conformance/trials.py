@@ -1,4 +1,4 @@
-"""Tens of thousands of rows, past every size at which a sketch may change its way, put in order for each answer."""
+"""Tens of thousands of rows, beyond all sizes at which a sketch may change its method, sorted for each answer."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -23,19 +23,19 @@ class QuantileTrial(Trial):
 
     @property
     def stops(self) -> Sequence[int]:
-        """A few rows, then evenly over the stream."""
+        """A few rows, then evenly spaced ones over the stream."""
         return [7, *(len(self.stream) * part // 4 for part in range(1, 5))]
 
     def feed(self, backend: Any, start: int, stop: int) -> None:
-        """One update."""
+        """A single update."""
         backend.update(self.stream.times[start:stop], self.stream.values[start:stop])
 
     def answers(self, backend: Any, stop: int) -> Any:
-        """What is asked."""
+        """The answers of the sketch."""
         return [asked_since(backend, since) for since in self._since(stop)]
 
     def expected(self, stop: int) -> Any:
-        """The same by definition."""
+        """The expected answers by definition."""
         if stop not in self._found:
             oracle = QuantileOracle(self.stream.times[:stop], self.stream.values[:stop])
             answers = [(since, oracle.answer(since, 2**64, AT, ABOVE)) for since in self._since(stop)]
@@ -49,7 +49,7 @@ class QuantileTrial(Trial):
 
 @cache
 def trials(long: bool) -> Sequence[QuantileTrial]:
-    """Latencies, values that drift, and few values that are near to one another."""
+    """Latencies, values that drift, and few values that are close to one another."""
     return list(_trials(4 if long else 1))
 
 

@@ -23,28 +23,28 @@ _NO_WINDOWS: tuple[int, ...] = ()
 class Exact(QuantileSketch):
     """Keeps every row of the longest window, in queues by value; every answer is exact.
 
-    A queue holds the rows of a range of values, oldest first, so that what expires is a prefix of each and nothing is
-    searched to be deleted. An answer counts what each queue has in the window, and selects within one queue.
+    A queue holds the rows of a range of values, oldest first, so that expired rows are a prefix of each and are deleted
+    without a search. An answer counts the rows of each queue in the window, and selects within one queue.
 
-    No exact method keeps fewer rows: two histories that differ in one row give different answers for some future.
+    No exact method keeps fewer rows: two histories that differ in one row give different answers in some future.
 
     Parameters
     ----------
     by : str, default "time"
         whether windows are times or row counts (one of time, rows)
     longest : int
-        how far back it answers, in the unit of the times or in rows (at least 1 and at most 2305843009213693952)
+        the longest window that it answers, in units of time or in rows (at least 1 and at most 2305843009213693952)
     every : int, default 1
-        most questions begin at multiples of this (at least 1 and at most 2305843009213693952)
+        most windows start at multiples of this (at least 1 and at most 2305843009213693952)
     offset : int, default 0
-        how much later than multiples of `every` they begin (at least 0 and at most 2305843009213693952)
+        how much later than multiples of `every` they start (at least 0 and at most 2305843009213693952)
     cuts : list of float, default ()
-        numbers whose share above is asked for, known ahead (at most 60, ascending)
+        numbers, known in advance, to get the share of rows above each (at most 60, ascending)
 
     Complexity
     ----------
-    A row costs O(log n) for n rows in the longest window, an answer O(sqrt(n)), since a moment that no window begins at
-    O(n / 32). Memory is some 17 bytes a row.
+    A row costs O(log n) for n rows in the longest window, an answer O(sqrt(n)), or O(n / 32) since a moment at which no
+    window starts. Memory is about 17 bytes a row.
 
     References
     ----------
@@ -66,7 +66,7 @@ class Exact(QuantileSketch):
 
     _queues: Queues = field(init=False)
     _windows: tuple[int, ...] = field(default=_NO_WINDOWS, init=False)
-    """Those that the pointers are of."""
+    """The windows of the pointers."""
 
     def __attrs_post_init__(self) -> None:
         self._queues = empty(_CHUNKS, _QUEUES, 0)
@@ -106,12 +106,12 @@ class Exact(QuantileSketch):
             self._grow()
 
     def _grow(self) -> None:
-        """Make room for more chunks or queues, whichever gave out."""
+        """Make room for more chunks or queues, whichever are full."""
         queues = self._queues
         if queues.numbers[FREED] < kernels.SPARE_CHUNKS:
             chunks = len(queues.following)
             more = chunks + max(_CHUNKS, chunks // 16)
-            # The system may only have to map more pages then, where a copy would take a third of all the time.
+            # The system may then only have to map more pages, while a copy would take a third of the time.
             for column in (queues.values, queues.times):
                 column.resize(CHUNK * more, refcheck=False)
             queues.following.resize(more, refcheck=False)
@@ -123,7 +123,7 @@ class Exact(QuantileSketch):
             self._queues = _with_queues(queues, 2 * len(queues.order))
 
     def _point_at(self, windows: tuple[int, ...]) -> None:
-        """Have pointers for these windows."""
+        """Set pointers for these windows."""
         room = len(self._queues.order)
         shape = len(windows) + 1, room
         self._queues = self._queues._replace(
@@ -164,7 +164,7 @@ class Exact(QuantileSketch):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the queues, spare room and all."""
+        """The bytes of the queues, including spare room."""
         return sum(column.nbytes for column in self._queues)
 
     def _state(self) -> dict[str, Array]:
@@ -179,7 +179,7 @@ class Exact(QuantileSketch):
 
 
 def _with_queues(queues: Queues, room: int) -> Queues:
-    """The same with room for so many queues."""
+    """The queues with room for `room` of them."""
     old = len(queues.order)
 
     def longer(column: Array, fill: Any) -> Array:

@@ -1,4 +1,4 @@
-"""Queues of about the same size: a large one is split at its median, small neighbours are joined."""
+"""Keeps queues of similar size: splits a large one at its median, and joins small neighbours."""
 
 from math import sqrt
 from typing import Any
@@ -24,13 +24,13 @@ _FEWEST, _MOST = 64.0, 4096.0
 
 @nested_njit
 def target_of(queues: Any) -> Any:
-    """How large queues should be: an answer walks over all queues, and over the rows of one for each quantile."""
+    """The best size of queues: an answer scans all queues, and the rows of one for each quantile."""
     return int(min(max(2 * sqrt(queues.numbers[ROWS]), _FEWEST), _MOST))
 
 
 @nested_njit
 def cut_of(queues: Any, queue: int) -> float:
-    """The largest value of the lower half, below the largest of all; NaN where all rows have one value."""
+    """The largest value of the lower half, below the overall largest; NaN if all values are equal."""
     size = queues.size[queue]
     values = np.empty(size)
     place = CHUNK * queues.head[queue] + queues.start[queue]
@@ -52,7 +52,7 @@ def cut_of(queues: Any, queue: int) -> float:
 
 @nested_njit
 def split(queues: Any, number: int) -> None:
-    """Split the queue of a range in two; there is room for another, and there are four free chunks. O(its rows)."""
+    """Split the queue of a range; this needs room for another queue, and four free chunks. O(its rows)."""
     queue = queues.order[number]
     cut = cut_of(queues, queue)
     if np.isnan(cut):
@@ -85,7 +85,7 @@ def split(queues: Any, number: int) -> None:
 
 @nested_njit
 def join(queues: Any, number: int) -> None:
-    """Make one queue of a range and the next, by time; there are four free chunks. O(rows of both)."""
+    """Join the queues of a range and the next, by time; this needs four free chunks. O(rows of both)."""
     used = queues.numbers[QUEUES]
     first, second = queues.order[number], queues.order[number + 1]
     made = first
@@ -126,7 +126,7 @@ def _merge(queues: Any, first: int, second: int, made: int) -> None:
 
 @nested_njit
 def _consume(queues: Any, place: int, left: int) -> Any:
-    """The next place of a queue that is taken apart, of which so many rows are left; its chunks go one by one."""
+    """The next place of a queue that is emptied, with `left` rows; frees its chunks one by one."""
     following = following_place(queues, place) if left else np.int64(NOTHING)
     if left == 0 or following // CHUNK != place // CHUNK:
         free_chunk(queues, place // CHUNK)
@@ -135,7 +135,7 @@ def _consume(queues: Any, place: int, left: int) -> Any:
 
 @nested_njit
 def look_around(queues: Any, since: int) -> None:
-    """Let go of the rows before `since`, and join small neighbours where queues are many."""
+    """Drop the rows before `since`, and join small neighbours if there are many queues."""
     expire(queues, since)
     target = target_of(queues)
     if queues.numbers[QUEUES] * target <= 4 * queues.numbers[ROWS]:

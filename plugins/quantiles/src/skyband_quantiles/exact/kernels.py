@@ -1,4 +1,4 @@
-"""The loops over rows and moments that Python calls, and what is asked at any moment."""
+"""The loops over rows and moments that Python calls, and answers since any moment."""
 
 from typing import Any
 
@@ -22,14 +22,14 @@ from skyband_quantiles.exact.queues import (
 from skyband_quantiles.exact.selection import answer
 
 SPARE_CHUNKS, SPARE_QUEUES = 8, 2
-"""What has to be free before a row is taken in."""
+"""The chunks that must be free before a row is added."""
 _LOOK = 1024
-"""Rows after which a look is taken at what has expired."""
+"""The number of rows after which expired ones are dropped."""
 
 
 @nested_njit
 def _push(queues: Any, value: float, time: int, longest: int, target: int) -> Any:
-    """Take in a row; there is room. Returns how large queues should be."""
+    """Add a row, for which there must be room. Returns the best size of queues."""
     number = range_of(queues, value)
     queue = queues.order[number]
     append(queues, queue, value, time)
@@ -49,7 +49,7 @@ def run(
     queues: Any, times: Any, values: Any, row: int, moments: Any, moment: int, windows: Any, longest: int,
     parts: Any, ascending: Any, limits: Any, rows: Any, found: Any, shares: Any,
 ) -> Any:  # fmt: skip
-    """Take rows in and answer moments, from a row and a moment on; returns those at which room gave out, or the ends.
+    """Add rows and answer moments, from a row and a moment on; returns those at which it lacks room, or the ends.
 
     rows: int64[m, w], found: float64[m, w, q, 3], shares: float64[m, w, a, 3], written to.
     """
@@ -82,14 +82,14 @@ def run(
 
 @kernel_njit
 def ask(queues: Any, since: int, parts: Any, ascending: Any, limits: Any, values: Any, shares: Any) -> Any:
-    """Answer since any moment; returns how many rows there are."""
+    """Answer since any moment; returns the number of rows."""
     point_anew(queues, since)
     return answer(queues, len(queues.reached) - 1, parts, ascending, limits, values, shares)
 
 
 @kernel_njit
 def forget(queues: Any, since: int) -> None:
-    """Let go of the rows before `since`."""
+    """Drop the rows before `since`."""
     expire(queues, since)
 
 

@@ -1,7 +1,7 @@
 """Rows in queues by value: each queue holds the rows of a range of values, oldest first, in chunks of 32.
 
-What expires is the front of every queue, so that nothing is ever searched to be deleted. Each window has a pointer into
-each queue, to its first row in the window: `passed` rows before it, at `place` (a chunk's first row and an offset).
+Rows expire at the front of every queue, so they are deleted without a search. Each window has a pointer into each
+queue, to its first row in the window: `passed` rows before it, at `place` (a chunk's first row and an offset).
 """
 
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from skyband.kernels.nested import nested_njit
 CHUNK = 32
 NOTHING = -1
 QUEUES, FREE, FREED, ROWS, PUSHED = range(5)
-"""Of `numbers`: queues in use, the first free chunk, how many are free, rows, and those since the last look around."""
+"""The indices of `numbers`: queues in use, first free chunk, free chunks, rows, and rows since `look_around`."""
 
 
 class Queues(NamedTuple):
@@ -22,13 +22,13 @@ class Queues(NamedTuple):
     values, times: float64[32 c] and int64[32 c], the rows of c chunks
     following: int32[c], the next chunk of a queue, or of the free ones
     up: float64[room], ascending, the first QUEUES: a queue's values are above the one before and at most this
-    order: int32[room]: the queue of each range; after QUEUES those that are free
-    head, tail: int32[room] by queue: its chunks; -1 where it is empty
+    order: int32[room]: the queue of each range; after QUEUES the free ones
+    head, tail: int32[room] by queue: its chunks; -1 if it is empty
     start, stop: int32[room]: the first row in the head, and the first place in the tail without one
     size: int64[room]: its rows
     one: uint8[room]: whether all its rows have one value, `only` float64[room]
     reached: int64[w + 1] by window: rows before this are passed; the last is for any moment
-    passed: int64[w + 1, room]; place: int64[w + 1, room]: where the last row that is passed lies
+    passed: int64[w + 1, room]; place: int64[w + 1, room]: the place of the last passed row
     """
 
     numbers: Any
@@ -50,7 +50,7 @@ class Queues(NamedTuple):
 
 
 def empty(chunks: int, room: int, windows: int) -> Queues:
-    """One queue, without rows, with room for so many."""
+    """A single queue, without rows, with room for `room`."""
     following = np.arange(1, chunks + 1, dtype=np.int32)
     following[-1] = NOTHING
     up = np.full(room, np.inf)
@@ -66,7 +66,7 @@ def empty(chunks: int, room: int, windows: int) -> Queues:
 
 @nested_njit
 def range_of(queues: Any, value: float) -> Any:
-    """The range that a value falls into: the first whose upper end is at least it. Without branches, O(log queues)."""
+    """The range of a value: the first whose upper end is at least the value. Without branches, O(log queues)."""
     up = queues.up
     low, left = 0, queues.numbers[QUEUES]
     while left > 1:
@@ -78,7 +78,7 @@ def range_of(queues: Any, value: float) -> Any:
 
 @nested_njit
 def take_chunk(queues: Any) -> Any:
-    """A free chunk; there is one."""
+    """Take a free chunk, of which there must be one."""
     chunk = queues.numbers[FREE]
     queues.numbers[FREE] = queues.following[chunk]
     queues.numbers[FREED] -= 1
@@ -88,7 +88,7 @@ def take_chunk(queues: Any) -> Any:
 
 @nested_njit
 def free_chunk(queues: Any, chunk: int) -> None:
-    """Let a chunk go."""
+    """Free a chunk."""
     queues.following[chunk] = queues.numbers[FREE]
     queues.numbers[FREE] = chunk
     queues.numbers[FREED] += 1
@@ -96,7 +96,7 @@ def free_chunk(queues: Any, chunk: int) -> None:
 
 @nested_njit
 def append(queues: Any, queue: int, value: float, time: int) -> None:
-    """Put a row at the end of a queue; there is a free chunk."""
+    """Append a row to a queue; this needs a free chunk."""
     if queues.size[queue] == 0:
         chunk = take_chunk(queues)
         queues.head[queue] = queues.tail[queue] = chunk
@@ -118,14 +118,14 @@ def append(queues: Any, queue: int, value: float, time: int) -> None:
 
 @nested_njit
 def following_place(queues: Any, place: int) -> Any:
-    """The place of the row after the one at a place, which is not its queue's last."""
+    """The place of the row after the one at `place`, which must not be its queue's last."""
     place += 1
     return place if place % CHUNK else CHUNK * queues.following[place // CHUNK - 1]
 
 
 @nested_njit
 def walk(queues: Any, window: int, queue: int, since: int) -> None:
-    """Move the pointer of a window on to the first row of a queue that is not before `since`. O(1 + rows / 32)."""
+    """Move the pointer of a window to the first row of a queue since `since`. O(1 + rows / 32)."""
     passed, size = queues.passed[window, queue], queues.size[queue]
     place, times = queues.place[window, queue], queues.times
     last = CHUNK * queues.tail[queue]
@@ -143,7 +143,7 @@ def walk(queues: Any, window: int, queue: int, since: int) -> None:
 
 @nested_njit
 def pass_by(queues: Any, window: int, since: int) -> None:
-    """Move a window's pointers on to the first rows that are not before `since`."""
+    """Move a window's pointers to the first rows since `since`."""
     for number in range(queues.numbers[QUEUES]):
         walk(queues, window, queues.order[number], since)
     queues.reached[window] = since
@@ -151,7 +151,7 @@ def pass_by(queues: Any, window: int, since: int) -> None:
 
 @nested_njit
 def point_anew(queues: Any, since: int) -> None:
-    """Let the last pointers begin where those of the nearest window are that is not past `since`, and go there."""
+    """Set the last pointers to `since`, starting from those of the nearest window that is not past it."""
     any_, best = len(queues.reached) - 1, -1
     for window in range(any_):
         if queues.reached[window] <= since and (best < 0 or queues.reached[window] > queues.reached[best]):
@@ -165,7 +165,7 @@ def point_anew(queues: Any, since: int) -> None:
 
 @nested_njit
 def expire(queues: Any, since: int) -> None:
-    """Let go of the rows before `since`: a prefix of every queue."""
+    """Drop the rows before `since`, a prefix of every queue."""
     any_ = len(queues.reached) - 1
     for number in range(queues.numbers[QUEUES]):
         queue = queues.order[number]

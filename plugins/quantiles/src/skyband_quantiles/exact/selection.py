@@ -1,4 +1,4 @@
-"""Quantiles and shares from queues whose pointers stand at the first rows of a window, in compiled code."""
+"""Compiled quantiles and shares from queues whose pointers are at the first rows of a window."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ from skyband_quantiles.quickselect import BINS, count_by_bin, kth_by_bin
 
 @nested_njit
 def rows_in(queues: Any, window: int) -> Any:
-    """How many rows are in a window."""
+    """The number of rows in a window."""
     rows = 0
     for number in range(queues.numbers[QUEUES]):
         queue = queues.order[number]
@@ -22,7 +22,7 @@ def rows_in(queues: Any, window: int) -> Any:
 
 @nested_njit
 def _copy(queues: Any, window: int, queue: int, values: Any) -> Any:
-    """Write the values of a queue's rows in a window, of which there is one; returns the least and the largest."""
+    """Write the values of a queue's rows in a window, at least one; returns the least and the largest."""
     passed = queues.passed[window, queue]
     more = queues.size[queue] - passed
     if passed == 0:
@@ -45,7 +45,7 @@ def _copy(queues: Any, window: int, queue: int, values: Any) -> Any:
 
 @nested_njit
 def answer(queues: Any, window: int, parts: Any, ascending: Any, limits: Any, values: Any, shares: Any) -> Any:
-    """Write the quantiles and shares of a window's rows, value, low and high each; returns how many rows there are.
+    """Write value, low and high of the quantiles and shares of a window's rows; returns the number of rows.
 
     ascending: int64[q], the order of `parts`. O(queues) and the rows of a queue for each quantile.
     """
@@ -82,7 +82,7 @@ def answer(queues: Any, window: int, parts: Any, ascending: Any, limits: Any, va
 
 @nested_njit
 def _above(queues: Any, window: int, limit: float) -> Any:
-    """How many rows of a window are above a limit."""
+    """The number of a window's rows above a limit."""
     above = 0
     for number in range(queues.numbers[QUEUES] - 1, -1, -1):
         queue = queues.order[number]

@@ -25,31 +25,31 @@ _NO_PARTS, _NO_LIMITS = np.empty(0, np.int64), np.empty(0)
 
 @define(eq=False)
 class KSkb(QuantileSketch):
-    """Quantiles of a uniform sample: the k smallest of random numbers since any moment, each with its row's value.
+    """Quantiles of a uniform sample: the k smallest random numbers since any moment, each with its row's value.
 
-    The rank of a value is off by at most `epsilon` of the rows, but for a share `delta` of the answers; low and high
-    hold the truth likewise. Errors are of ranks, so that nothing depends on the scale of the values, and few rows of a
-    sample are in a tail: of p99 the bounds are wide. A sample bounds no extreme: of the quantiles 0 and 1 they are
-    infinite. Below k rows, k being the sample's size, answers are exact.
+    The rank of a value is off by at most `epsilon` of the rows, except for a share `delta` of the answers, and so are
+    the bounds. Errors are in ranks, so the scale of the values does not matter, but few rows of a sample are in a tail:
+    the bounds of p99 are wide. A sample does not bound extremes: the bounds of the quantiles 0 and 1 are infinite.
+    Below k rows, where k is the size of the sample, answers are exact.
 
     Parameters
     ----------
     by : str, default "time"
         whether windows are times or row counts (one of time, rows)
     longest : int
-        how far back it answers, in the unit of the times or in rows (at least 1 and at most 2305843009213693952)
+        the longest window that it answers, in units of time or in rows (at least 1 and at most 2305843009213693952)
     every : int, default 1
-        most questions begin at multiples of this (at least 1 and at most 2305843009213693952)
+        most windows start at multiples of this (at least 1 and at most 2305843009213693952)
     offset : int, default 0
-        how much later than multiples of `every` they begin (at least 0 and at most 2305843009213693952)
+        how much later than multiples of `every` they start (at least 0 and at most 2305843009213693952)
     cuts : list of float, default ()
-        numbers whose share above is asked for, known ahead (at most 60, ascending)
+        numbers, known in advance, to get the share of rows above each (at most 60, ascending)
     epsilon : float, default 0.02
-        how far ranks may be off, as part of the rows (at least 0.001 and below 1)
+        the largest error of ranks, as a share of the rows (at least 0.001 and below 1)
     delta : float, default 0.05
-        share of the answers that may be off by more (at least 1e-09 and below 1)
+        the share of answers that may be off by more than epsilon (at least 1e-09 and below 1)
     seed : int, default 0
-        seed of the random numbers; sketches merge only if theirs agree (at least 0 and at most 9223372036854775807)
+        seed of the random numbers; only sketches with equal seeds merge (at least 0 and at most 9223372036854775807)
 
     Complexity
     ----------
@@ -81,11 +81,11 @@ class KSkb(QuantileSketch):
     _size: int = field(init=False)
     _salt: Any = field(init=False)
     _kept: Sample = field(default=EMPTY, init=False)
-    """By descending time."""
+    """The sample, by descending time."""
     _buffer: list[Sample] = field(factory=list, init=False)
     _buffered: int = field(default=0, init=False)
     _seen: int = field(default=0, init=False)
-    """Rows drawn for."""
+    """The number of rows with a random number."""
 
     def __attrs_post_init__(self) -> None:
         self._size = sample_size(self.epsilon, self.delta)
@@ -93,7 +93,7 @@ class KSkb(QuantileSketch):
 
     @property
     def exact_up_to(self) -> int:
-        """One below the size of the sample, which has all rows while they are so few."""
+        """One below the size of the sample, which has all of so few rows."""
         return min(512, self._size - 1)
 
     def _update(self, times: Int64, values: Float64) -> None:
@@ -106,7 +106,7 @@ class KSkb(QuantileSketch):
             self._settle(int(times[-1]))
 
     def _settle(self, now: int | None) -> None:
-        """Take in what is buffered, and forget what is older than the longest window."""
+        """Add buffered rows to the sample, and drop those older than the longest window."""
         if now is None:
             return
         oldest = min(max(now - self.longest, TIME_MIN), TIME_MAX)
@@ -132,20 +132,20 @@ class KSkb(QuantileSketch):
         count = len(times) - int(np.searchsorted(times[::-1], since))
         if not self._buffer:
             return scores[:count], values[:count]
-        if len(self._buffer) > 1:  # batches may be of a row each
+        if len(self._buffer) > 1:  # batches may have only a row each
             columns: Any = (np.concatenate(column) for column in zip(*self._buffer, strict=True))
             self._buffer = [tuple(columns)]
         waiting_times, waiting_scores, waiting_values = self._buffer[0]
         start = int(np.searchsorted(waiting_times, since))
         waiting_scores, waiting_values = waiting_scores[start:], waiting_values[start:]
         scores, values = smallest(scores[:count], values[:count], self._size)
-        if count >= self._size:  # of what waits only smaller ones than the k-th of all before are of the sample
+        if count >= self._size:  # only buffered numbers below the k-th smallest of the rows before are in the sample
             smaller = np.flatnonzero(waiting_scores < scores.max())
             waiting_scores, waiting_values = waiting_scores[smaller], waiting_values[smaller]
         return np.concatenate([scores, waiting_scores]), np.concatenate([values, waiting_values])
 
     def _answer(self, since: int, parts: Int64, limits: Float64, values: Float64, shares: Float64) -> int:
-        """A question is looked up once, for the rows and for their quantiles."""
+        """Look up the rows once, for their number and their quantiles."""
         limit, sample = kth_and_below(*self._since(since), self._size)
         values[:], shares[:] = of_values(sample, limit is None, self.delta, parts, limits)
         return len(sample) if limit is None else likely_count(self._size, limit)
@@ -169,7 +169,7 @@ class KSkb(QuantileSketch):
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the sample and of the buffer."""
+        """The bytes of the sample and the buffer."""
         return 24 * (len(self._kept[0]) + self._buffered)
 
     def _state(self) -> dict[str, Array]:

@@ -1,7 +1,7 @@
 """A uniform sample of the rows since any moment: the k-skyband of (time, score), each with its value.
 
-A score is a random number drawn for a row. Kept is what has fewer than k smaller scores at least as young, so that of
-all rows since a moment the k smallest scores are there, and those below the k-th are a sample without replacement.
+A score is a random number of a row. A row is kept while fewer than k rows of its time or later have smaller scores. So
+the k smallest scores since any moment are there, and the rows below the k-th are a sample without replacement.
 
 Source: Zhang et al. 2010, section 4. The sweep is that of `skyband_totals.k_skb.sample_kernels`, with values instead of
 objects.
@@ -21,7 +21,7 @@ _30, _27, _31 = np.uint64(30), np.uint64(27), np.uint64(31)
 
 @nested_njit
 def _mixed(word: Any) -> Any:
-    """Sixty-four random bits out of a word: the finaliser of splitmix64."""
+    """Sixty-four random bits from a word: the finaliser of splitmix64."""
     word = (word ^ (word >> _30)) * _MIX1
     word = (word ^ (word >> _27)) * _MIX2
     return word ^ (word >> _31)
@@ -29,7 +29,7 @@ def _mixed(word: Any) -> Any:
 
 @kernel_njit
 def row_scores(times: Any, bits: Any, seen: int, salt: Any) -> Any:
-    """uint64[n]: a random number for each row, of its value, time and number in the stream."""
+    """uint64[n]: a random number for each row, from its value, time and number in the stream."""
     scores = np.empty(len(times), np.uint64)
     for row in range(len(times)):
         word = _mixed(np.uint64(bits[row]) ^ salt)
@@ -63,7 +63,7 @@ def sweep(
             break
         if size >= k and score >= limit:
             continue
-        if time != run_time:  # equal times see each other
+        if time != run_time:  # rows of equal times count for each other
             count = _close_run(out_times, out_scores, out_values, run, count, limit)
             run_time, run = time, count
         out_times[count], out_scores[count], out_values[count] = time, score, value
@@ -90,7 +90,7 @@ def sweep(
 
 @nested_njit
 def _close_run(times: Any, scores: Any, values: Any, run: int, count: int, limit: Any) -> Any:
-    """Of the rows of one time keep those that no k of the same time or younger are below; returns how many all are."""
+    """Keep the rows of one time with fewer than k lower ones of that time or later; returns the number of all kept."""
     kept = run
     for entry in range(run, count):
         if scores[entry] <= limit:

@@ -1,1 +1,1 @@
-"""The query quantiles: what it asks, and how the groups of its stream are answered."""
+"""The query quantiles, and how the groups of its stream are answered."""

@@ -1,4 +1,4 @@
-"""How answers are drawn: a band from low to high for each quantile, limits across; shares where these alone are."""
+"""The plot of answers: a band from low to high for each quantile, with lines for limits; or only shares."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ _BOUNDS = "the band is from low to high, the bounds that the sketch declares"
 
 
 def draw(alt: Any, answers: Answers) -> tuple[Any, list[str]]:
-    """The chart, and what is to know of it. Called by skyband-compare alone, which this module is made of."""
+    """The chart and its notes. Only skyband-compare calls this, and this module needs it."""
     limits: tuple[float, ...] = ()
     notes: list[str] = []
     if {"quantile", "above"} <= {*answers.after}:
@@ -21,13 +21,13 @@ def draw(alt: Any, answers: Answers) -> tuple[Any, list[str]]:
             answers = answers.where(~shares)
             notes = _notes(limits)
     of_quantiles = "quantile" in answers.after and not np.isnan(answers.numbers("quantile")).all()
-    told_apart = "quantile" if of_quantiles else "above"
+    column = "quantile" if of_quantiles else "above"
     value, low, high = (answers.numbers(name) for name in ("value", "low", "high"))
     note = _BOUNDS if (low < high).any() else ""
     name = "value" if of_quantiles else "share above"
-    lines = bands.Lines({name: (value, low, high)}, note, (told_apart,), limits)
-    chart, told = bands.draw(alt, answers, lines)
-    return chart, [*told, *notes]
+    lines = bands.Lines({name: (value, low, high)}, note, (column,), limits)
+    chart, notes_of_bands = bands.draw(alt, answers, lines)
+    return chart, [*notes_of_bands, *notes]
 
 
 def _notes(limits: tuple[float, ...]) -> list[str]:

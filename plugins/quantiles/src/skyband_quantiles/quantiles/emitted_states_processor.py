@@ -1,4 +1,4 @@
-"""One group's stream of a query quantiles that gives its sketch away as states."""
+"""One group's stream of a query quantiles that emits its sketch as states."""
 
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class StatesProcessor(QuantilesProcessor):
-    """Gives the sketch itself at each moment, or at those before which rows came since the last."""
+    """Emits the sketch at each moment, or only at those with rows since the previous one."""
 
     def __init__(self, query: "Quantiles", sketch: Binding, answers: pa.Schema) -> None:
         self._changed = query.emit == emitted_states.CHANGED
@@ -25,12 +25,12 @@ class StatesProcessor(QuantilesProcessor):
 
     def feed(self, times: Int64, rows: Rows, due: Int64) -> pa.RecordBatch | None:
         times, values = self._in_order(times, rows["value"])
-        found = [
+        states = [
             (at, self._state(at), self._has_news(at))
             for at in self._moments(times, values, due)
             if self._gives_all or self._has_news(at)
         ]
-        return emitted_states.batch_of(self._schema, found)
+        return emitted_states.batch_of(self._schema, states)
 
     def _has_news(self, at: int) -> bool:
         latest = self._sketch.latest

@@ -1,4 +1,4 @@
-"""Examples of quantiles: the job on its page, and the rows its conformance checks run on."""
+"""The examples of quantiles: the job of its page, and rows for its conformance checks."""
 
 from skyband.queries.example import JobExample, QueryExample, rows
 
@@ -18,7 +18,7 @@ EXAMPLES = (
 )
 
 JOB = JobExample(
-    "How long half of the requests took at most, and nine of ten, and how many took longer than 400 ms:",
+    "The longest duration of the fastest half and nine tenths of requests, and the share of those over 400 ms:",
     "requests.csv",
     """\
 ts,endpoint,millis

@@ -1,4 +1,4 @@
-"""How quantiles is answered: a processor a group, and small groups together."""
+"""How quantiles is answered: by a processor for each group, small groups together."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 
 _MOST_WITH_RULES = 512
-"""Rows of a small group where rules may ask few of the groups, and all are walked."""
+"""The most rows of a small group with rules, which may ask only a few groups, while all are scanned."""
 
 
 class QuantilesExecution(Execution[Quantiles]):
-    """How quantiles is answered. Without `by` one shard has all rows."""
+    """How quantiles is answered. Without `by`, a single shard has all rows."""
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
         if self.query.longest is not None:
@@ -45,11 +45,11 @@ class QuantilesExecution(Execution[Quantiles]):
         return rules_of(query.windows, query.every, query.offset, Limits(query.longest.length))
 
     def end(self, latest: int) -> int | None:
-        """With rules, a processor tells."""
+        """With rules, the processors decide."""
         return None if self.query.longest is not None else super().end(latest)
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "SmallGroupTable | None":
-        """Groups of few rows are answered together, exactly, whatever the sketch is: each is exact of so few."""
+        """Small groups are answered together, exactly, as every sketch is exact for so few rows."""
         query = self.query
         most = most_entries(bindings[ROLE], query.backend_parameters(ROLE))
         if query.longest is not None:
@@ -69,7 +69,7 @@ class QuantilesExecution(Execution[Quantiles]):
         return []
 
     def open_parameters(self, role: str) -> tuple[str, ...]:  # noqa: ARG002 - there is one role
-        """Borders and limits may be others: what is not known of old rows is within the bounds."""
+        """Borders and limits may change: what is unknown of old rows is within the bounds."""
         return "longest", "every", "offset", "cuts"
 
     def open_keys(self, before: Query) -> tuple[str, ...]:

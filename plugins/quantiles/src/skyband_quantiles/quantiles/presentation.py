@@ -1,4 +1,4 @@
-"""How quantiles's answers are compared, drawn and shown."""
+"""How the answers of quantiles are compared, plotted and shown."""
 
 import pyarrow as pa
 from skyband.queries.first_query import FirstQuery, SourceSample
@@ -8,7 +8,7 @@ from skyband_quantiles.quantiles.query import ROLE, Quantiles
 
 
 class QuantilesPresentation(QueryPresentation[Quantiles]):
-    """Numbers of any unit, each with its bounds."""
+    """Numbers of any unit, with bounds."""
 
     chart = "skyband_quantiles.quantiles.drawing:draw"
     compared_value = "value"
@@ -20,10 +20,10 @@ class QuantilesPresentation(QueryPresentation[Quantiles]):
             return None
         value, window = sample.numbers[0], sample.window
         keys = {"value": value, "at": [0.5, 0.95, 0.99], "windows": [window], "every": window}
-        return FirstQuery(f"the median of {value}, and what it rarely exceeds, in each window of {window}", keys)
+        return FirstQuery(f"the median and high percentiles of {value} in each window of {window}", keys)
 
     def readable(self, answers: pa.Table) -> pa.Table:
-        """Of states their sizes."""
+        """The answers, with sizes instead of states."""
         if not self.query.gives_states:
             return answers
         texts = [f"{ROLE}, {len(state.as_buffer()):,} bytes" for state in answers.column("state")]

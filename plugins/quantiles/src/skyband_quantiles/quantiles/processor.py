@@ -1,4 +1,4 @@
-"""One group's stream of a query quantiles: rows to a quantile sketch, its answers to rows."""
+"""One group's stream of a query quantiles: passes rows to a sketch, and turns its answers into rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -26,7 +26,7 @@ _NO_WINDOWS = np.empty(0, np.int64)
 
 
 class QuantilesProcessor(BatchedProcessor):
-    """Answers all quantiles and shares of all windows at each moment, from one sketch."""
+    """Answers all quantiles and shares of all windows at each moment from a single sketch."""
 
     no_rows = Rows(np.empty(0, np.int64), {"value": np.empty(0)})
 
@@ -45,7 +45,7 @@ class QuantilesProcessor(BatchedProcessor):
         self._sketch = cast(QuantileSketch, self._binding.create(**self._parameters))
 
     def begin_with(self, last: int, rows: Rows) -> "QuantilesProcessor":
-        """Go on from the rows of a small group, the moments up to the last row's time being answered."""
+        """Continue from the rows of a small group; moments up to `last`, its last row's time, are answered."""
         if self._rows:
             rows, _ = without_gaps(rows)
             self._sketch.advance(int(rows.times[0]))
@@ -71,7 +71,7 @@ class QuantilesProcessor(BatchedProcessor):
         if self.columns_suffice:
             return self.feed_columns((times, rows["value"]), due)
         times, values = self._in_order(times, rows["value"])
-        if not self.needs_answers:  # time passes as if they were
+        if not self.needs_answers:  # time passes as with answers
             self._sketch.answers(times, values, moments=due, windows=_NO_WINDOWS, at=(), above=())
             return None
         answers = self._since_starts(times, values, due)
@@ -93,7 +93,7 @@ class QuantilesProcessor(BatchedProcessor):
         begins = np.zeros(len(times) + 1, bool)
         begins[spans] = True
         answers = type(first._sketch).answers_together(
-            [one._sketch for one in processors], *first._in_order(times, values, begins), spans=spans, moments=due,
+            [own._sketch for own in processors], *first._in_order(times, values, begins), spans=spans, moments=due,
             windows=first._windows, at=first._at, above=first._above,
         )  # fmt: skip
         together = first._answers(np.concatenate(due), answers)
@@ -106,7 +106,7 @@ class QuantilesProcessor(BatchedProcessor):
         return RawAnswers(self._schema, _columns_of, (due, answers, len(self._labels)), count, self._labels)
 
     def _since_starts(self, times: Int64, values: Float64, due: Int64) -> Answers:
-        """The answers over windows that differ in length, moment by moment."""
+        """The answers over windows of varying length, moment by moment."""
         windows = len(self._labels["window"])
         answers = Answers.room(len(due), windows, len(self._at), len(self._above))
         for number, at in enumerate(self._moments(times, values, due)):
@@ -118,7 +118,7 @@ class QuantilesProcessor(BatchedProcessor):
         return answers
 
     def _moments(self, times: Int64, values: Float64, due: Int64) -> Iterator[int]:
-        """Feed the sketch up to each moment asked, and then the rest."""
+        """Feed the sketch up to each moment, yield that, and finally feed the rest."""
         start = 0
         stops = np.searchsorted(times, due).tolist()
         for at, stop in zip([*due.tolist(), None], [*stops, len(times)], strict=True):
@@ -130,10 +130,10 @@ class QuantilesProcessor(BatchedProcessor):
                 yield at
 
     def _in_order(self, times: Int64, values: Float64, begins: Array | None = None) -> tuple[Int64, Float64]:
-        """The rows, those of one time by value where the sketch's answers depend on their order.
+        """The rows, with those of one time sorted by value if the sketch's answers depend on their order.
 
-        All rows of a time come together, as they wait for the watermark together. begins: bool[n + 1], where those of
-        a group begin or end, if they are of many.
+        All rows of a time arrive together, because they wait for the watermark. begins: bool[n + 1], whether a group
+        starts or ends there, if the rows belong to several.
         """
         if not self._sketch.order_matters or self._rows:
             return times, values
@@ -160,7 +160,7 @@ class QuantilesProcessor(BatchedProcessor):
 
 
 def labels_of(query: "Quantiles") -> dict[str, pa.Array]:
-    """What rows of the answers are called by: windows, and quantiles or limits by their places in both."""
+    """The label columns of answers: windows, and all quantiles and limits by their index, null for the other kind."""
     none_at: list[float | None] = [None] * len(query.at)
     none_above: list[float | None] = [None] * len(query.above)
     named = {"window": pa.array([str(window) for window in query.windows], pa.string())}
@@ -172,18 +172,18 @@ def labels_of(query: "Quantiles") -> dict[str, pa.Array]:
 def answer_columns(
     schema: pa.Schema, labels: Mapping[str, pa.Array], at_moments: Int64, answers: Answers, rules: Int64 | None = None
 ) -> AnswerColumns:
-    """Answers as rows. rules: int64[m], of each moment the place of its rule, where it has one window only."""
+    """Answers as rows. rules: int64[m], the index of each moment's rule, which has a single window."""
     return AnswerColumns(schema, _columns(at_moments, answers, len(labels), rules), labels)
 
 
 def _columns_of(answers: Sequence[Sequence[Any]]) -> list[Array]:
-    """The columns of answers of many groups at once: of each the moments, the answers there and how many labels."""
+    """The columns of answers of many groups at once: for each the moments, the answers and the number of labels."""
     moments, results, labels = zip(*answers, strict=True)
     return _columns(np.concatenate(moments), Answers.joined(results), labels[0])
 
 
 def _columns(at_moments: Int64, answers: Answers, labels: int, rules: Int64 | None = None) -> list[Array]:
-    """By moment, window, then quantiles and limits as given. A window without rows has none."""
+    """Rows by moment, window, then quantiles and limits as in the query; none for a window without rows."""
     values = np.concatenate([answers.values, answers.shares], axis=2)
     moment, window = np.nonzero(answers.rows)
     each = values.shape[2]

@@ -1,4 +1,4 @@
-"""quantiles: the values that given shares of a window's rows are at or below, and the share of rows above a limit."""
+"""quantiles: the values with given shares of a window's rows at or below them, and the share of rows above a limit."""
 
 from collections.abc import Mapping
 from typing import Any, ClassVar, cast
@@ -29,38 +29,38 @@ from skyband_quantiles.role import QuantileSketch
 
 ROLE = "quantile-sketch"
 _SHARES = "write at = [0.5, 0.99], shares of 1"
-_ABOVE = "above = [400] gives the share over 400; at or below is 1 less that"
+_ABOVE = "above = [400] gives the share above 400; the share at or below is 1 minus that"
 _OF_A_ROW = (
-    "a quantile here is a row's value: the smallest value with at least that share of the rows at or below it; take "
-    "exact and two values of at for a mean"
+    "a quantile here is a row's value: the smallest one with at least that share of the rows at or below it; for a "
+    "mean, use exact and two values of at"
 )
 
 
 @define(eq=True)
 class Quantiles(QueryWithRules):
-    """Says which value a share of each window's rows is at or below, and which share is above a limit.
+    """Finds the value with a given share of each window's rows at or below it, and the share of rows above a limit.
 
-    Of n rows in order of their values the q-quantile is the one of rank max(1, ceil(q n)), the smallest value with at
-    least the share q of the rows at or below it: always the value of a row, as SQL's percentile_disc. q is the decimal
-    that is written, so that 0.07 of 100 rows is the seventh.
+    The q-quantile of n rows sorted by value is the one of rank max(1, ceil(q n)), the smallest value with at least the
+    share q of the rows at or below it: always the value of a row, like SQL's percentile_disc. q is an exact decimal, so
+    that 0.07 of 100 rows is the seventh.
 
     Result columns: at, window, quantile (with `at`), above (with `above`), value, low, high, rows: one row for each
     quantile, then one for each limit, in which `value` is the share of the rows above it. `low` and `high` are the
-    bounds that the sketch declares, equal to `value` where it is exact; `rows` is how many rows the window holds.
+    bounds of the sketch, equal to `value` if it is exact; `rows` is the number of rows in the window.
 
-    Rows whose value is null or NaN are left out and counted; infinities are values. Whole numbers are refused where
-    float64 has them not, as 2^53 + 1; decimals are the nearest float64.
+    Rows whose value is null or NaN are left out and counted; infinities are values. Whole numbers that float64 cannot
+    represent, such as 2^53 + 1, are refused; decimals become the nearest float64.
 
-    With `longest` the state is kept for every window within it, and not for those there are: `windows` may then be
-    none, and change between runs as they like, and windows come as rules while it runs, rows of a second source `rules`
-    with a name, a window, perhaps a slide and phase, else `every` and `offset`, perhaps a `group`, and the times
-    `after` which and `until` which they hold, as top-k-workload has them. A rule answers at its moments what it would
-    have answered had it been there for ever, as long as its own window holds a row. The columns of answers are then at,
-    rule, window, …: the name of the rule, of one of `windows` its length.
+    With `longest`, the state is kept for every window up to it, not only for `windows`, which may then be empty and may
+    change freely between runs. Windows may also arrive as rules during a run: rows of a second source `rules` with a
+    name, a window, optionally a slide and phase (by default `every` and `offset`) and a `group`, and the times `after`
+    and `until` between which they are in force, as in top-k-workload. At its moments, a rule gives the answers that it
+    would have given had it always been in force, while its own window has rows. The columns of answers are then at,
+    rule, window, …: the name of the rule, or the length for one of `windows`.
 
-    With `emit = "state"` the columns are at, state: one row a moment, the sketch itself, which is asked later for any
-    quantile, share and window up to the longest, alone or united with others. With `emit = "changed-state"` a group has
-    one only at moments since the last of which rows came.
+    With `emit = "state"`, the columns are at, state: one row for each moment with the sketch itself, which later
+    answers any quantile, share and window up to the longest, alone or united with others. With
+    `emit = "changed-state"`, a group has one only at moments with rows since the previous one.
 
     Examples
     --------
@@ -88,14 +88,14 @@ class Quantiles(QueryWithRules):
         "limit": _ABOVE,
         "interpolation": _OF_A_ROW,
         "method": _OF_A_ROW,
-        "object": 'quantiles are of a column of numbers, value; of each object: by = "object"',
-        "item": 'quantiles are of a column of numbers, value; of each item: by = "item"',
+        "object": 'quantiles are of a column of numbers, value; for those of each object, by = "object"',
+        "item": 'quantiles are of a column of numbers, value; for those of each item, by = "item"',
         "weight": "not offered, rows count once; heavy-hitters adds weights up",
     }
 
-    value: str = column_name(help="the column of numbers whose quantiles are asked for")
+    value: str = column_name(help="the column of numbers whose quantiles are computed")
     windows: tuple[Length, ...] = lengths(
-        help=f"lengths of the windows, {SO_FAR}; with `longest` perhaps none, []", may_be_empty=True
+        help=f"lengths of the windows, {SO_FAR}; may be empty ([]) with `longest`", may_be_empty=True
     )
     every: Length = every_parameter()
     at: tuple[float, ...] = quantiles_parameter(
@@ -125,12 +125,12 @@ class Quantiles(QueryWithRules):
 
     @property
     def evolvable(self) -> tuple[str, ...]:  # type: ignore[override]
-        """With `longest` any window may join and leave as it likes."""
+        """With `longest`, any window may join and leave freely."""
         return () if self.longest is None else ("windows",)
 
     @property
     def schedule(self) -> Schedule:
-        """When it answers; with rules any moment may be one."""
+        """The schedule of answers; with rules, every moment may be due."""
         if self.longest is not None:
             return schedule_for_rules(self.longest.length)
         return schedule_of(self.every, self.windows, self.offset)
@@ -141,7 +141,7 @@ class Quantiles(QueryWithRules):
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """The columns that say what a row of the answers is of."""
+        """The columns that identify the quantile or limit of an answer's row."""
         return (*(["quantile"] if self.at else []), *(["above"] if self.above else []))
 
     @property

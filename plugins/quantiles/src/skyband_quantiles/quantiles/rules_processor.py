@@ -1,4 +1,4 @@
-"""One group's stream of quantiles with rules: its sketch, asked what the rules ask."""
+"""One group's stream of quantiles with rules, which its sketch answers."""
 
 from skyband.arrays import Int64
 from skyband.columns.rows import Rows
@@ -10,22 +10,22 @@ from skyband_quantiles.sketch_answers import Answers
 
 
 class RulesProcessor(AnsweringRules, QuantilesProcessor):
-    """Keeps what any window up to `longest` may need. A rule is answered where its own window holds a row."""
+    """Keeps what any window up to `longest` needs. A rule is answered while its own window has rows."""
 
     def ask(self, times: Int64, rows: Rows, moments: Moments) -> None:
         times, values = self._in_order(times, (rows if len(times) else self.no_rows)["value"])
         answers = Answers.room(len(moments.at), 1, len(self._at), len(self._above))
-        for start, stop, asked in moments.with_rows(times):
+        for start, stop, places in moments.with_rows(times):
             if stop > start:
                 self._sketch.update(times[start:stop], values[start:stop])
-            for place in asked:
+            for place in places:
                 self._answer(answers, moments, place)
         if answers.rows.any():
             labels = {**self._labels, "rule": self._rules.names, "window": self._rules.windows}
             self._pending.append(answer_columns(self._schema, labels, moments.at, answers, moments.rule))
 
     def _answer(self, answers: Answers, moments: Moments, place: int) -> None:
-        """The answer of one rule at one moment, every row before it being taken in."""
+        """Write the answer of a rule at a moment, once all rows before it are added."""
         at, _, since, _ = moments.row(place)
         self._sketch.advance(at)
         if self.needs_answers:

@@ -1,4 +1,4 @@
-"""The lengths that a quantile sketch is given for a query's moments and windows."""
+"""The lengths of a quantile sketch for a query's moments and windows."""
 
 import math
 from functools import reduce
@@ -8,13 +8,13 @@ from skyband.config.durations import Duration
 from skyband.windows.window_parameters import of_calendar, schedule_of
 
 _QUARTER = 15 * 60_000_000
-"""The clocks of all zones are quarters of an hour apart, today."""
+"""The offsets of all time zones today are multiples of this."""
 
 
 def sketch_lengths(every: Length, windows: tuple[Length, ...], offset: Duration) -> tuple[int, int, int]:
-    """`longest`, `every` and `offset` of the sketch: all questions of the query begin at offset + multiples of every.
+    """`longest`, `every` and `offset` of the sketch: all windows of the query start at offset + multiples of every.
 
-    Where windows are of the calendar it has one that holds each, and `every` divides the moments at which each begins.
+    With calendar windows, `longest` is at least as long as each, and `every` divides the moments at which they start.
     """
     if all(map(is_ever, windows)):
         return 2 * ALWAYS, ALWAYS, 0

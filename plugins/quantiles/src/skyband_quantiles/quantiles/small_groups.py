@@ -1,4 +1,4 @@
-"""The small groups of quantiles: of each group the values of its rows with their times."""
+"""The small groups of quantiles: the values of each group's rows, with their times."""
 
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class SmallNumbers(SmallGroupTable):
-    """Groups of at most `most` rows, of 16 bytes each: the value and the time of each row, by value and then time."""
+    """Groups of at most `most` rows, of 16 bytes each: value and time, sorted by value and then time."""
 
     kept: ClassVar[Mapping[str, npt.DTypeLike]] = {"value": np.float64, "time": np.int64}
     taken: ClassVar[Mapping[str, npt.DTypeLike]] = {"value": np.float64}
@@ -70,7 +70,7 @@ class SmallNumbers(SmallGroupTable):
         return PassResult(sizes, remaining, grown, np.repeat(session, each), columns)
 
     def windows_of(self, step: PassInput, number: Int64, window: Int64) -> list[tuple[pa.Array, Int64]]:  # noqa: ARG002
-        """What the windows of answers are called by, by the numbers of moment and window: labels and their places."""
+        """The columns that identify windows of answers, from the numbers of moment and window: labels and indices."""
         return [(self._labels["window"], window)]
 
     def processor(self, last: int, entries: Mapping[str, Array]) -> GroupProcessor:
@@ -84,7 +84,7 @@ class SmallNumbers(SmallGroupTable):
 
 
 class SmallNumbersWithRules(SmallGroupsWithRules, SmallNumbers):
-    """Small groups that answer what rules ask within `longest`."""
+    """Small groups that answer rules within `longest`."""
 
     def windows_of(self, step: PassInput, number: Int64, window: Int64) -> list[tuple[pa.Array, Int64]]:  # noqa: ARG002
         rule = step.moments.query[number]

@@ -1,4 +1,4 @@
-"""The walk of small groups of numbers through their stretches, in compiled code. A group's entries stand by value."""
+"""The compiled pass of small groups of numbers through their sessions. A group's entries are sorted by value."""
 
 from typing import Any
 
@@ -19,15 +19,15 @@ from skyband_quantiles.compiled_ranks import rank_of
 
 _MOST_ROOM = 1 << 20
 _BLOCK = 64
-"""Entries that are looked at, or copied, at once."""
+"""The entries that are checked or copied at once."""
 _LARGE = 256
-"""So many entries are many: new ones wait until there are some, or an answer is due."""
+"""The least entries of a group whose new ones wait until there are several, or an answer is due."""
 _MOST_WAITING = 64
 
 
 @nested_njit
 def _end_of(value: Any, size: int, limit: float) -> int:
-    """How many values are at most the limit. O(log size)."""
+    """The number of values up to the limit. O(log size)."""
     low, high = 0, size
     while low < high:
         middle = (low + high) >> 1
@@ -40,7 +40,7 @@ def _end_of(value: Any, size: int, limit: float) -> int:
 
 @nested_njit
 def _add(value: Any, time: Any, size: int, new_value: float, new_time: int) -> Any:
-    """Take in a row, after those of the same value. O(entries after it)."""
+    """Add a row after those of the same value. O(entries after it)."""
     end = _end_of(value, size, new_value)
     move_up(value, end, size)
     move_up(time, end, size)
@@ -49,7 +49,7 @@ def _add(value: Any, time: Any, size: int, new_value: float, new_time: int) -> A
 
 @nested_njit
 def _put_waiting(value: Any, time: Any, size: int, waiting: Any, waits: int) -> None:
-    """Put the rows that wait among the others, after those of the same value: `size` are all. O(entries)."""
+    """Insert the waiting rows, each after those of the same value. size: with waiting ones. O(entries)."""
     new_value, new_time = waiting
     entry, place = size - waits - 1, size - 1
     if waits == 1:
@@ -67,7 +67,7 @@ def _put_waiting(value: Any, time: Any, size: int, waiting: Any, waits: int) -> 
 
 @nested_njit
 def _forget(value: Any, time: Any, size: int, before: Any) -> Any:
-    """Keep the entries that are not before; returns how many."""
+    """Drop the entries before `before`; returns the number of the others."""
     size_after = 0
     for entry in range(size):
         if time[entry] >= before:
@@ -78,7 +78,7 @@ def _forget(value: Any, time: Any, size: int, before: Any) -> Any:
 
 @nested_njit
 def _write(value: Any, time: Any, size: int, before: Any, entries: Any, end: int) -> int:
-    """Copy the entries that are not before to the places from `end` on; returns where they end then."""
+    """Copy the entries that are not before `before` to `end` and beyond; returns their new end."""
     to_value, to_time = entries
     for start in range(0, size, _BLOCK):
         stop = min(start + _BLOCK, size)
@@ -96,11 +96,11 @@ def _write(value: Any, time: Any, size: int, before: Any, entries: Any, end: int
 
 @nested_njit
 def _answer(value: Any, time: Any, size: int, since: Any, parts: Any, ascending: Any, limits: Any, found: Any) -> Any:
-    """Write quantiles, in the order of `parts`, then shares above the limits; returns how many rows there are."""
+    """Write quantiles, in the order of `parts`, then shares above the limits; returns the number of rows."""
     rows = count_since(time, 0, size, since)
     if rows == 0:
         return 0
-    # One pass over the entries serves all quantiles, as they are asked for in ascending order.
+    # A single pass over the entries answers all quantiles, in ascending order.
     entry, before = -1, 0
     for turn in range(len(ascending)):
         rank = rank_of(parts[ascending[turn]], rows)
@@ -124,12 +124,12 @@ def walk_numbers(  # noqa: C901 - a numeric kernel is one loop
     sessions: SessionSpans, old: Any, entries: Any, times: Any, values: Any, at: Any, since: Any, beats: Any,
     parts: Any, ascending: Any, limits: Any, most: int,
 ) -> Any:  # fmt: skip
-    """Take rows in and answer moments over every window, stretch by stretch.
+    """Add rows and answer moments over every window, session by session.
 
-    old: the columns of the entries held; entries: those to write all entries to that go on, with room for held and
-    rows; since: int64[m, w], where each window of a moment begins. Returns of each stretch the number of entries and
-    the first row not taken in, as it had more than `most` (-1: never); and of each answer its stretch, the numbers of
-    moment and window, the rows, and float64[a, q + l] quantiles and shares. O(rows + answers) times the entries of a
+    old: the columns of the old entries; entries: those to write all remaining entries to, with room for old ones and
+    rows; since: int64[m, w], the start of each window of a moment. Returns, for each session, the number of entries and
+    the first row not added because it had more than `most` (-1: all were); and for each answer its session, the numbers
+    of moment and window, the rows, and float64[a, q + l] quantiles and shares. O(rows + answers) times the entries of a
     group.
     """
     firsts, sizes, starts, stops, ended, begins, ends, oldest = sessions
@@ -153,7 +153,7 @@ def walk_numbers(  # noqa: C901 - a numeric kernel is one loop
         while True:
             more = moment < ends[number]
             while row < stop and not (more and times[row] >= at[moment]):
-                # Among many entries new ones are put some at a time.
+                # In large groups, several new entries are inserted at once.
                 if size - waits < _LARGE:
                     _add(value, time, size, values[row], times[row])
                 else:
@@ -165,7 +165,7 @@ def walk_numbers(  # noqa: C901 - a numeric kernel is one loop
                 if waits == _MOST_WAITING or (waits > 0 and size > most):
                     _put_waiting(value, time, size, waiting, waits)
                     waits = 0
-                # Too many, though perhaps only because old ones were not looked at since the last moment.
+                # Too many, but perhaps only because old ones were not dropped since the last moment.
                 if size > most:
                     size = _forget(value, time, size, oldest_needed(times[row - 1], beats))
                     if size > most:

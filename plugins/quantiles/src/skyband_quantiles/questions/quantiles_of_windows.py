@@ -1,4 +1,4 @@
-"""Quantiles of any window, and shares of its rows above numbers, from a sketch's state or from several together."""
+"""Quantiles of any window, and shares of its rows above numbers, from one or several states of sketches."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
@@ -23,7 +23,7 @@ _COLUMNS = [("quantile", pa.float64()), ("above", pa.float64()), *_NUMBERS, ("ro
 
 
 class Answer(NamedTuple):
-    """A quantile or share with its bounds, and how many rows it is of; None where there is no row."""
+    """A quantile or share with its bounds, None if there are no rows, and the number of rows."""
 
     value: float | None
     low: float | None
@@ -73,12 +73,12 @@ class QuantilesOfWindow(Question):
 
 @define
 class QuantileOfWindow(Question):
-    """One quantile of a window, from a state of quantiles or from several together, whose rows all count."""
+    """A quantile of a window, from one or several states, whose rows all count."""
 
     name: ClassVar[str] = "quantile"
     result: ClassVar[pa.DataType] = pa.struct([*_NUMBERS, ("rows", pa.int64())])
     each: ClassVar[tuple[str, ...]] = ("q",)
-    returns: ClassVar[str] = "Answer\n    value, low, high and rows; the first three None where there is no row"
+    returns: ClassVar[str] = "Answer\n    value, low, high and rows; the first three are None if there are no rows"
 
     q: float = checked(
         0.5, type="float", check=fault_of_share, converter=as_number,
@@ -92,7 +92,7 @@ class QuantileOfWindow(Question):
 
 @define
 class ShareOfWindow(Question):
-    """The share of a window's rows above a number, from a state of quantiles or from several together."""
+    """The share of a window's rows above a number, from one or several states."""
 
     name: ClassVar[str] = "share_above"
     result: ClassVar[pa.DataType] = QuantileOfWindow.result
@@ -106,7 +106,7 @@ class ShareOfWindow(Question):
 
     def answer(self, states: Sequence[State], since: Sequence[int]) -> Answer:
         if self.above is None:
-            raise InputError("above", "say above which number rows are counted, such as 400")
+            raise InputError("above", "is required: a number above which rows are counted, such as 400")
         rows, _, shares = _ask(states, since, (), (self.above,))
         return _answer(rows, shares)
 

@@ -1,3 +1,3 @@
-"""What only quantile sketches do."""
+"""The checks of quantile sketches only."""
 
 MODULES = ("answers", "bounds", "merging", "refusals")

@@ -1,4 +1,4 @@
-"""Answers are right by the definition, at any moment and however they are asked."""
+"""Answers are right by definition, at any moment and for any way of asking."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def check_answers_are_sound(make: Make, case: Case) -> None:
 
 @check("oracle")
 def check_order_of_questions_does_not_matter(make: Make, case: Case) -> None:
-    """Quantiles and limits in any order, one twice, one alone: each answer is that of itself."""
+    """Quantiles and limits in any order, one of them twice, or singly: each has its own answer."""
     rows = case.driver.seeded(case, 1)
     backend = fed(make, case, rows)
     for since in beginnings(backend):
@@ -60,7 +60,7 @@ def check_order_of_questions_does_not_matter(make: Make, case: Case) -> None:
 
 @check("oracle")
 def check_few_rows_are_exact(make: Make, case: Case) -> None:
-    """Over as few rows as the query answers by itself every backend is exact, whatever the numbers."""
+    """Over as few rows as the query answers without backends, every backend is exact, whatever the numbers."""
 
     def law(rows: NumberStream) -> None:
         few = rows.take(np.arange(min(len(rows), make().exact_up_to, 200)))
@@ -76,7 +76,7 @@ def check_few_rows_are_exact(make: Make, case: Case) -> None:
 
 @check("oracle")
 def check_shares_are_the_decimals_they_are_written_as(make: Make, case: Case) -> None:
-    """0.07 of 100 rows is the seventh, though 0.07 * 100 is above 7; so with every whole percentage."""
+    """0.07 of 100 rows is the seventh, although 0.07 * 100 is above 7; likewise for every whole percentage."""
     for rows in (1, 25, 50, 100):
         if rows > make().exact_up_to:
             continue
@@ -91,7 +91,7 @@ def check_shares_are_the_decimals_they_are_written_as(make: Make, case: Case) ->
 
 @check("edges")
 def check_since_any_moment(make: Make, case: Case) -> None:
-    """Moments between two borders are taken, and a row counts since its own time and not since the next."""
+    """Moments between two borders are allowed, and a row counts since its own time, but not since the next."""
     for time in (0, 7, -7, 10**15 + 1):
         backend = make(longest=1000)
         if backend.by == "rows":
@@ -104,7 +104,7 @@ def check_since_any_moment(make: Make, case: Case) -> None:
 
 @check("edges")
 def check_an_empty_window_has_no_answer(make: Make, case: Case) -> None:
-    """Before the first row and after all have expired there is nothing, and that is not an error."""
+    """Before the first row and after all have expired, answers are empty, which is not an error."""
     backend = make()
     nothing = [(None,) * 3]
     answers = [plain(backend.quantiles(0, [0.5])), plain(backend.shares(0, [1.0]))]
@@ -120,7 +120,7 @@ def check_an_empty_window_has_no_answer(make: Make, case: Case) -> None:
 
 @check("edges")
 def check_advance_is_idempotent(make: Make, case: Case) -> None:
-    """To advance twice is to advance once; going back is refused."""
+    """Advancing twice is the same as once; going back is refused."""
     rows = case.driver.seeded(case, 1)
     backend = fed(make, case, rows)
     backend.advance(backend.now + 1)
@@ -137,7 +137,7 @@ def check_advance_is_idempotent(make: Make, case: Case) -> None:
 
 @check("batch-split")
 def check_answers_are_update_and_quantiles(make: Make, case: Case) -> None:
-    """Answers on the way through a batch are those of stopping at each moment."""
+    """Answers within a batch are the same as when stopping at each moment."""
 
     def law(rows: NumberStream) -> None:
         backend, other = make(), make()
@@ -173,7 +173,7 @@ def check_answers_are_update_and_quantiles(make: Make, case: Case) -> None:
 
 @check("memory")
 def check_ten_rows_are_small(make: Make, case: Case) -> None:
-    """The state of a sketch of ten rows takes less than 1 KB, however many came before them."""
+    """The state of a sketch of ten rows takes less than 1 KB, however many rows were before them."""
     if not case.has("snapshot"):
         return
     for before in (0, 5000):
@@ -188,7 +188,7 @@ def check_ten_rows_are_small(make: Make, case: Case) -> None:
 
 
 class _Together(TurnsTogether):
-    """Quantile sketches' turns."""
+    """The turns of quantile sketches."""
 
     def columns(self, backend: Any, stream: Any, start: int, stop: int) -> tuple[Any, ...]:
         return times_of(backend, stream, start, stop), stream.values[start:stop]
@@ -210,12 +210,12 @@ def _questions(backend: Any) -> dict[str, Any]:
 
 
 def _entries(answers: Any) -> list[Any]:
-    """An entry a moment."""
+    """An entry for each moment."""
     rows, values, shares = answers
     return [(rows[at].tolist(), [*map(plain, values[at])], [*map(plain, shares[at])]) for at in range(len(rows))]
 
 
 @check("batch-split")
 def check_several_together_answer_as_each(make: Make, case: Case) -> None:
-    """Sketches that have their turns by one call, each its rows and moments, are as those that are called alone."""
+    """Sketches that have their turns in one call, each with its rows and moments, are the same as called singly."""
     holds_for(case, seeded(case, (1, 2)), lambda rows: _Together().expect_as_each(make, case, rows))

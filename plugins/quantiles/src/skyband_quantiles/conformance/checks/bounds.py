@@ -1,4 +1,4 @@
-"""Bounds hold the truth, are no wider than declared, and close where a sketch knows better."""
+"""Bounds contain the truth, are no wider than declared, and narrower if a sketch knows more."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -27,7 +27,7 @@ COUNT = 8
 FLAKE = 1e-9
 TRIALS = 400
 LONG = 600
-"""Length of a window that holds thousands of rows."""
+"""The length of a window with thousands of rows."""
 MOST_PANES = 512
 
 
@@ -48,7 +48,7 @@ def _millis() -> tuple[Any, Any]:
 
 
 def _asked(backend: Any, seed: int = 1) -> list[int]:
-    """Moments since which all is remembered: some by chance, near and far, and borders with their neighbours."""
+    """Moments since which all rows are kept: random ones, near and far, and borders with their neighbours."""
     rng = np.random.default_rng([41, seed])
     ages = np.exp(rng.uniform(0, np.log(backend.longest), 12)).astype(np.int64)
     borders = (backend.now - ages[:4] * 3 - backend.offset) // backend.every * backend.every + backend.offset
@@ -67,7 +67,7 @@ def _delta(backend: Any) -> float:
 
 
 def _summarises(make: Make) -> bool:
-    """Whether the sketch declares an error of values, `alpha`, and of ages, `epsilon`."""
+    """Whether the sketch declares an error of values, `alpha`, and of the number of rows, `epsilon`."""
     backend = make()
     return backend.by == "time" and hasattr(backend, "alpha")
 
@@ -93,7 +93,7 @@ def check_bounds_hold_the_truth(make: Make, case: Case) -> None:
 
 
 def _fault(backend: Any, oracle: QuantileOracle, since: int) -> str:
-    """What an answer says that is not so; nothing where it holds."""
+    """What is wrong with an answer; empty if nothing."""
     rows, values, shares = oracle.answer(since, 2**64, AT, ABOVE)
     _, low, high = backend.count(since)
     if not low <= rows <= high:
@@ -109,7 +109,7 @@ def _fault(backend: Any, oracle: QuantileOracle, since: int) -> str:
 
 
 def _one_fault(make: Make, case: Case, seed: int) -> str:
-    """Of one answer of a stream of its own."""
+    """The fault of a single answer for a separate stream."""
     rows = lognormal(1000 + seed, 400, 4)
     backend = make(longest=1000, seed=seed)
     case.driver.feed(backend, rows, 0, len(rows))
@@ -121,7 +121,7 @@ def _one_fault(make: Make, case: Case, seed: int) -> str:
 
 @check("oracle", guarantees=("bounded",))
 def check_errors_are_as_declared(make: Make, case: Case) -> None:
-    """With `alpha` no value is off by more where it is known which rows count; without, ranks but for `delta`."""
+    """With `alpha`, no value is off by more if it is known which rows count; without, ranks except for `delta`."""
     if make().by == "rows":
         return
     if not hasattr(make(), "alpha"):
@@ -190,7 +190,7 @@ def check_rows_of_unknown_side_are_few(make: Make, case: Case) -> None:
 
 @check("oracle", guarantees=("bounded",))
 def check_bounds_are_no_wider(make: Make, case: Case) -> None:
-    """Bounds are of ranks as far off as rows are of unknown side, and of values within a bucket of these."""
+    """Bounds are off by as many ranks as there are rows of unknown side, and by the width of a bucket in values."""
     if not _summarises(make):
         return
     alpha = make().alpha
@@ -214,7 +214,7 @@ def check_bounds_are_no_wider(make: Make, case: Case) -> None:
 
 @check("oracle", guarantees=("bounded",))
 def check_few_different_values_are_exact(make: Make, case: Case) -> None:
-    """Up to 1024 different values are kept as they are, though one in a hundred would not tell them apart."""
+    """Up to 1024 different values are kept exactly, although buckets of one per cent would not separate them."""
     if not _summarises(make):
         return
     for values in (20, 1000):
@@ -230,7 +230,7 @@ def check_few_different_values_are_exact(make: Make, case: Case) -> None:
 
 @check("oracle")
 def check_equal_rows_have_one_quantile(make: Make, case: Case) -> None:
-    """Where all rows have one value, every quantile is it, with no doubt, since any moment."""
+    """If all rows have the same value, every quantile is exactly that, since any moment."""
     if make().by == "rows":
         return
     for value in (0.0, -7.25, 1e-310, 123456.789):
@@ -245,7 +245,7 @@ def check_equal_rows_have_one_quantile(make: Make, case: Case) -> None:
 
 @check("oracle", guarantees=("bounded",))
 def check_shares_above_known_limits_are_exact_at_borders(make: Make, case: Case) -> None:
-    """Of limits that are known ahead, `cuts`, the share above is exact where it is known which rows count."""
+    """For limits known in advance, `cuts`, the share above is exact if it is known which rows count."""
     if not _summarises(make):
         return
     rows = lognormal(6, 9000, 12)

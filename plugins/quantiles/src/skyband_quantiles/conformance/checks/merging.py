@@ -23,7 +23,7 @@ END = 1001
 
 @check("merge", needs=("merge",))
 def check_merged_is_the_sketch_of_both_streams(make: Make, case: Case) -> None:
-    """The rows of both count; bounded backends keep their bounds. The other one is left alone."""
+    """The rows of both count; bounded backends keep their bounds. The other sketch is unchanged."""
 
     def law(rows: NumberStream) -> None:
         if make().by == "rows":
@@ -70,7 +70,7 @@ def check_merged_goes_on(make: Make, case: Case) -> None:
 
 @check("merge", needs=("merge",))
 def check_merge_commutes(make: Make, case: Case) -> None:
-    """One merged with the other is the other merged with the one, byte for byte; an empty one changes nothing."""
+    """Merging two sketches in either order gives the same bytes; an empty one changes nothing."""
 
     def law(rows: NumberStream) -> None:
         if make().by == "rows":
@@ -162,7 +162,7 @@ def check_merge_refuses_other_sketches(make: Make, case: Case) -> None:
 
 
 def most_across(epsilon: float, rows: int, levels: int = 1) -> float:
-    """Rows of unknown side, at most, of so many since a moment, after unions of unions: the README proves it."""
+    """The most rows of unknown side, of `rows` since a moment, after unions of unions: the README proves it."""
     share, others = epsilon, 0.0
     for _ in range(levels):
         share, others = (1 + share) * (1 + 2 * epsilon) - 1, (others + 32) * (1 + 2 * epsilon)
@@ -180,7 +180,7 @@ def _cut(rows: NumberStream) -> tuple[NumberStream, NumberStream]:
 
 
 def _expect_right(case: Case, backend: Any, rows: NumberStream, since: int, label: str) -> None:
-    """Exact answers are those of the oracle, certain bounds hold; what may be off is left to other checks."""
+    """Exact answers are those of the oracle, and certain bounds hold; other checks test other answers."""
     oracle = QuantileOracle(rows.times, rows.values)
     count, values, shares = oracle.answer(since, 2**64, AT, ABOVE)
     if case.info.guarantee == "exact":

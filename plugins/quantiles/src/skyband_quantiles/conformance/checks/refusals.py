@@ -1,4 +1,4 @@
-"""What cannot be is refused, by name."""
+"""Impossible input is refused, by name."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ COUNT = 1
 
 @check("bad-input")
 def check_wrong_parameters_are_named(make: Make, case: Case) -> None:
-    """Parameters that cannot be are refused, by name."""
+    """Impossible parameters are refused, by name."""
     good = dict(make().parameters())
     wrong: list[tuple[str, Any]] = [
         ("longest", 0),
@@ -39,4 +39,4 @@ def check_wrong_parameters_are_named(make: Make, case: Case) -> None:
         except ConfigError as error:
             expect_equal([problem.field for problem in error.problems], [name], f"fields named for {name} = {value!r}")
             continue
-        raise AssertionError(f"{name} = {value!r} was taken")
+        raise AssertionError(f"{name} = {value!r} was accepted")
