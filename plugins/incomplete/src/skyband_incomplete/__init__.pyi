@@ -8,7 +8,7 @@ from skyband.config.durations import Duration
 from skyband_incomplete.top_k.query import TopK as _TopK
 
 class TopK(_TopK):
-    """Ranks objects by the values that several streams report of them, each at its own time."""
+    """Ranks objects by values that several streams report at different times."""
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ from skyband.config.durations import Duration
 from skyband_quantiles.quantiles.query import Quantiles as _Quantiles
 
 class Quantiles(_Quantiles):
-    """Says which value a share of each window's rows is at or below, and which share is above a limit."""
+    """Finds the value with a given share of each window's rows at or below it, and the share of rows above a limit."""
 
     def __init__(
         self,

@@ -9,7 +9,7 @@ from skyband_setjoin.near_duplicates.query import NearDuplicates as _NearDuplica
 from skyband_setjoin.top_k_pairs.query import TopKPairs as _TopKPairs
 
 class NearDuplicates(_NearDuplicates):
-    """Matches each row's set with those of the rows in the window before it that are at least `threshold` similar."""
+    """Matches each row's set with earlier sets in the window that are at least `threshold` similar."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class NearDuplicates(_NearDuplicates):
     ) -> None: ...
 
 class TopKPairs(_TopKPairs):
-    """Ranks the pairs of a window's sets by how alike they are: within one stream, or across two with `side`."""
+    """Ranks the pairs of a window's sets by similarity: within one stream, or across two with `side`."""
 
     def __init__(
         self,

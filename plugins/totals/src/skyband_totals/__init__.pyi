@@ -50,9 +50,7 @@ class HeavyHitters(_HeavyHitters):
     ) -> None: ...
 
 class RowFeatures(_RowFeatures):
-    """Gives each row with what has come of its group, the `by` columns, in the time just before: features of a
-    model.
-    """
+    """Returns each row with counts and sums over the previous rows of its group (the `by` columns): model features."""
 
     def __init__(
         self,

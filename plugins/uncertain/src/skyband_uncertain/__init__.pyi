@@ -42,7 +42,7 @@ class UncertainJoin(_UncertainJoin):
     ) -> None: ...
 
 class UncertainSum(_UncertainSum):
-    """Sums a window of a stream of tuples, of each of which only samples and probabilities are known."""
+    """Sums a window of a stream of tuples that are given by samples and probabilities."""
 
     def __init__(
         self,

@@ -8,7 +8,7 @@ from skyband.config.durations import Duration
 from skyband_workload.top_k_workload.query import TopKWorkload as _TopKWorkload
 
 class TopKWorkload(_TopKWorkload):
-    """Ranks the rows of a stream by a score, for many queries with windows, slides and k of their own."""
+    """Ranks the rows of a stream by a score, for many queries, each with its own window, slide and k."""
 
     def __init__(
         self,

@@ -157,7 +157,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband_jobs.running.broadcast",
         "skyband_jobs.running.folder_lock",
         "skyband_jobs.running.table_sink",
-        "skyband.cli.json_lines", "skyband.cli.streams", "skyband.columns.arrow_normalization",
+        "skyband.cli.json_lines", "skyband.cli.listing", "skyband.cli.streams", "skyband.columns.arrow_normalization",
         "skyband.columns.compact_frames", "skyband.columns.dictionaries", "skyband.engines.engine",
         "skyband.engines.local",
         "skyband.memory_limit", "skyband.operator.bad_rows", "skyband.operator.logged_batch",
