@@ -9,7 +9,7 @@ from skyband_specs.reference.markdown import MARK
 
 BEGIN, END = "    # generated: begin\n", "    # generated: end\n"
 PARTS = {
-    "begin": ("idea.md", "raw.md", "testing.md"),
+    "begin": ("idea.md", "raw.md", "testing.md", "beside-others.md"),
     "ask": ("questions.md", "recipes.md", "choose.md", "time.md", "deduplicate.md", "latencies.md", "changes.md",
             "leaderboard.md", "plots.md", "states.md"),
     "run": ("sources.md", "files.md", "bad-rows.md", "kafka.md", "databases.md", "delta.md", "iceberg.md", "redis.md",
