@@ -16,7 +16,7 @@ PARTS = {
             "platforms.md", "cluster.md", "latency.md", "scale.md", "watching.md", "faults.md", "savepoints.md",
             "policy.md"),
     "extend": ("how-it-works.md", "writing.md", "writing-queries.md", "writing-roles.md", "writing-formats.md",
-               "writing-engines.md", "hooks.md", "conformance.md", "plugins.md"),
+               "writing-engines.md", "hooks.md", "conformance.md", "plugins.md", "papers.md"),
 }  # fmt: skip
 """The four folders of guides, in the order of a reader."""
 

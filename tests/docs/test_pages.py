@@ -141,6 +141,21 @@ def test_commands_scripts_and_folders_it_names_are_there(name, guide):
     assert set(commands) <= set(group.list_commands(None))
     for path in re.findall(r"`(?:python )?((?:tests|core|plugins|specs)/[\w/.]+)", text):
         assert (ROOT / path).exists(), path
+    for path, name in re.findall(r"`([\w/.]+\.py)::(\w+)`", text):
+        assert f"def {name}(" in (ROOT / path).read_text("utf-8"), f"{path}::{name}"
+    for name, path in re.findall(r"`(check_\w+)` in\s+`([\w/.]+\.py)`", text):
+        assert f"def {name}(" in (ROOT / path).read_text("utf-8"), f"{path}::{name}"
+
+
+def test_the_papers_are_those_to_cite_and_the_version_is_ours(guide):
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    titles = re.findall(r'^    title: "?(.*?)"?$', citation, re.MULTILINE)
+    table = guide("extend/papers.md").text.partition("| paper |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| \[?(.+?)(?:\]\(.*?\))? \|", table, re.MULTILINE) == titles and len(titles) == 5
+    family_names = re.findall(r"given-names: (.+?), family-names: (.+?)}", citation)
+    assert [f"{given} {family}" for given, family in family_names if f"{given} {family}" not in table] == []
+    version = re.search(r'__version__ = "(.*)"', (ROOT / "core/src/skyband/version.py").read_text("utf-8"))[1]
+    assert f"\nversion: {version}\nlicense: Apache-2.0\n" in citation
 
 
 def prose(text):
