@@ -123,7 +123,7 @@ FLOORS = {
 """The modules and folders of a distribution, ground floor first: each imports only from those before it."""
 STILL_UPWARDS = {
     "skyband_jobs.files.csv_dialect imports skyband_jobs.job.model",
-    "skyband_jobs.files.csv_files imports skyband_jobs.job.model",
+    "skyband_jobs.files.csv_reader imports skyband_jobs.job.model",
     "skyband_jobs.files.json_files imports skyband_jobs.job.model",
     "skyband_jobs.files.source_files imports skyband_jobs.job.model",
     "skyband_jobs.files.table_source imports skyband_jobs.job.model",

@@ -10,7 +10,6 @@ import time
 import warnings
 from collections.abc import Mapping
 from contextlib import nullcontext
-from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
@@ -25,6 +24,7 @@ from skyband.registry import Binding
 from skyband.watermark import Ticking
 
 from skyband_spark.frames import file_rows
+from skyband_spark.frames.arrow_schema import arrow_schema
 from skyband_spark.frames.collations import collation_problems
 from skyband_spark.frames.java_check import require_classic, require_java
 from skyband_spark.frames.java_process import ended_if_interrupted
@@ -207,7 +207,7 @@ def with_rules(plan: ShardedPlan, rules: Any) -> "tuple[ShardedPlan, DataFrame |
     from skyband.operator.static_broadcast_table import WholeTable
 
     if getattr(rules, "isStreaming", False):
-        check_broadcast(plan.query, _arrow_schema(rules).empty_table(), plan.schema)
+        check_broadcast(plan.query, arrow_schema(rules).empty_table(), plan.schema)
         return plan, rules
     table = rules.toArrow() if hasattr(rules, "toArrow") else rules
     if not isinstance(table, pa.Table):
@@ -329,7 +329,7 @@ def plan_of(
     own_query = make_query(query)
     if problems := collation_problems(own_query, df.schema):
         raise ConfigError(*(problem.within("query") for problem in problems))
-    schema = _arrow_schema(df)
+    schema = arrow_schema(df)
     settings = _from_settings(df.sparkSession, own_query)
     if bindings is None or settings.keys() - (backends or {}).keys():
         bindings = bind(own_query, schema, {**settings, **(backends or {})})
@@ -361,19 +361,6 @@ def ticking_of(idle_after: Any, finish: Any) -> Ticking | None:
     if finish is not None:
         return Ticking(finish=finish)
     return None if idle_after is None else Ticking(parse(idle_after).length, started=time.time_ns() // 1000)
-
-
-def _arrow_schema(df: "DataFrame") -> Any:
-    import pyarrow as pa
-    from pyspark.sql.pandas.types import to_arrow_schema
-
-    zone = df.sparkSession.conf.get("spark.sql.session.timeZone")
-    if "timezone" in signature(to_arrow_schema).parameters:
-        return to_arrow_schema(df.schema, timezone=zone)
-    schema = to_arrow_schema(df.schema)  # PySpark 4.1 gives every instant the zone UTC
-    return pa.schema(
-        field.with_type(pa.timestamp("us", zone)) if getattr(field.type, "tz", None) else field for field in schema
-    )
 
 
 def _from_settings(spark: "SparkSession", query: Query) -> dict[str, str]:

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.json
-from attrs import define, frozen
+from attrs import frozen
 from skyband.columns.arrow_normalization import no_rows
 from skyband.columns.keyed_frames import plain_type
 from skyband.errors import InputError, Problem
 
 from skyband_jobs.files.csv_dialect import text_options
+from skyband_jobs.files.json_objects import object_blocks, one_a_line
 from skyband_jobs.files.json_spelling import spelt
 from skyband_jobs.files.refused_rows import LINES as LINE_RECORDS
 from skyband_jobs.files.refused_rows import RefusedRows, line_bounds, readable_records
@@ -31,54 +32,8 @@ from skyband_jobs.kernels.record_boundaries import (
     NO_OBJECT,
     SECOND_VALUE,
     TOO_DEEP,
-    json_elements,
     json_lines,
 )
-
-
-def object_blocks(path: Path, encoding: str | None, size: int | None = None) -> Iterator[Block]:
-    """A file in blocks of whole objects, each on its own line; memory is that of a block, or of one object.
-
-    Raises InputError where its array does not end.
-    """
-    depth = 0
-    for block in blocks(path, _Cut(), size, encoding=encoding):
-        text, depth, last = _one_a_line(block.data, 0 if block.is_first else 1)
-        end = last if not block.is_cut and depth > 0 else len(text)
-        if text[:end].strip():
-            yield Block(text[:end], block.line, block.is_first, block.is_cut, text=block.data[:end])
-    if depth > 0:
-        raise InputError(str(path), "its JSON array or object does not end: is the file truncated?")
-
-
-def one_a_line(data: bytes, depth: int = 0) -> tuple[bytes, int]:
-    """Text of the same length as `data` with one object a line, and how deep its end is inside brackets.
-
-    depth: 1 where it starts inside the array.
-    """
-    text, depth, _ = _one_a_line(data, depth)
-    return text, depth
-
-
-def _one_a_line(data: bytes, depth: int) -> tuple[bytes, int, int]:
-    """The same, and where the last element ends that another follows."""
-    lines = np.frombuffer(data, np.uint8).copy()
-    last, depth = json_elements(lines, depth)
-    return lines.tobytes(), depth, last
-
-
-@define
-class _Cut:
-    """Finds the last comma between elements, in text from the start of the file, then in text after such a comma."""
-
-    _depth: int = 0
-
-    def __call__(self, data: bytes) -> int:
-        end, _ = json_elements(np.frombuffer(data, np.uint8).copy(), self._depth)
-        if end:
-            self._depth = 1
-        return int(end)
-
 
 _NUMBER = re.compile(r"Column\(/(.+?)\) changed from string to number")
 _CHANGED = re.compile(r"Column\(/(.+?)\) changed from \w+ to \w+")

@@ -11,7 +11,8 @@ from skyband.errors import InputError, Problem
 
 from skyband_jobs.files.csv_dialect import OPTIONS as CSV_OPTIONS
 from skyband_jobs.files.csv_dialect import dialect_of, dialect_problems, text_options
-from skyband_jobs.files.csv_files import CsvFile, csv_schema_of, read_csv, read_csv_texts
+from skyband_jobs.files.csv_files import CsvFile
+from skyband_jobs.files.csv_reader import csv_schema_of, read_csv, read_csv_texts
 from skyband_jobs.files.json_files import OPTIONS as JSON_OPTIONS
 from skyband_jobs.files.json_files import form_of, form_problems, json_ends, json_schema_of, read_json, read_json_texts
 from skyband_jobs.files.refused_rows import LINES, RefusedRows, readable_records

@@ -12,7 +12,8 @@ from skyband_jobs.formats import TablePart, TableRows
 from skyband_jobs.job.model import Sink, Source, local_path
 from skyband_jobs.job.table_location import in_process, keys_of
 
-from skyband_spark.reading.python_file_reader import MASTER, Choice, as_spark, choose_reader, file_frame, settings_of
+from skyband_spark.reading.arrow_types import as_spark
+from skyband_spark.reading.python_file_reader import MASTER, Choice, choose_reader, file_frame, settings_of
 from skyband_spark.reading.table_parts import TableParts
 
 

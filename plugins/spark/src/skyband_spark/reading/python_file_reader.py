@@ -29,6 +29,7 @@ from skyband_jobs.files.where_and_select import Shape
 from skyband_jobs.job.model import SHAPING, Source, absolute, file_path, local_path, option_text
 
 from skyband_spark.frames.file_rows import FileRows
+from skyband_spark.reading.arrow_types import as_spark
 from skyband_spark.reading.table_parts import TableParts
 
 _NAMES = "path string, modificationTime timestamp, length long, content binary"
@@ -281,15 +282,6 @@ def _schema(files: Files | TableParts, rest: Source, columns: Iterable[str] | No
     return pa.schema([(field.name, as_spark(field.type) or field.type) for field in kinds])
 
 
-def spark_defaults(source: Source) -> dict[str, str]:
-    """Options with which Spark's own CSV reader behaves most like ours: RFC 4180, and columns by name."""
-    if source.format != "csv":
-        return {}
-    names = {name.lower() for name in source.options}
-    defaults = {"escape": '"', "multiLine": "true", "enforceSchema": "false", "nullValue": "\0"}
-    return {name: value for name, value in defaults.items() if name.lower() not in names}
-
-
 def _files(source: Source, rows: Files | Table | None) -> tuple[Files, Source]:
     """The files, with `where` and `select` applied by the reader if it knows them, else left to Spark."""
     plain = evolve(source, explode=None, where=None, select=None)
@@ -398,26 +390,3 @@ class PartReader:
                 else:
                     size, number = share
                     yield from share_of(path, self.files.source.format, size, self.share, number)
-
-
-def as_spark(kind: pa.DataType) -> pa.DataType | None:
-    """The type in which Spark has the same values; None where its values differ, or it has none."""
-    types = pa.types
-    if types.is_dictionary(kind):
-        return as_spark(kind.value_type)
-    if types.is_large_string(kind) or types.is_string_view(kind):
-        return pa.string()
-    if types.is_large_binary(kind) or types.is_binary_view(kind):
-        return pa.binary()
-    if types.is_timestamp(kind):
-        return pa.timestamp("us", kind.tz) if kind.unit != "ns" else None
-    if types.is_list(kind) or types.is_large_list(kind):
-        within = as_spark(kind.value_type)
-        return None if within is None else pa.list_(within)
-    same = types.is_boolean, types.is_signed_integer, types.is_string, types.is_binary, types.is_date32
-    floats = types.is_float32(kind) or types.is_float64(kind)
-    return kind if floats or _is_decimal(kind) or any(test(kind) for test in same) else None
-
-
-def _is_decimal(kind: pa.DataType) -> bool:
-    return pa.types.is_decimal128(kind) and kind.scale >= 0

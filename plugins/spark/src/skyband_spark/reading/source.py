@@ -13,7 +13,7 @@ from skyband_jobs.job.model import Source, option_text
 from skyband_spark import catalog_table
 from skyband_spark.errors import sql_of
 from skyband_spark.reading.plain_files_of_tables import is_ours, table_frame
-from skyband_spark.reading.python_file_reader import choose_reader, file_frame, loaded_path, settings_of, spark_defaults
+from skyband_spark.reading.python_file_reader import choose_reader, file_frame, loaded_path, settings_of
 
 
 def source_frame(session: Any, job: CheckedJob) -> Any:
@@ -65,6 +65,15 @@ def _open(
     if choice.files is None:
         return shaped(read_by_spark(session, source), source), str(choice)
     return shaped(file_frame(session, choice, columns), choice.rest), str(choice)
+
+
+def spark_defaults(source: Source) -> dict[str, str]:
+    """Options with which Spark's own CSV reader behaves most like ours: RFC 4180, and columns by name."""
+    if source.format != "csv":
+        return {}
+    names = {name.lower() for name in source.options}
+    defaults = {"escape": '"', "multiLine": "true", "enforceSchema": "false", "nullValue": "\0"}
+    return {name: value for name, value in defaults.items() if name.lower() not in names}
 
 
 def read_by_spark(session: Any, source: Source) -> Any:
