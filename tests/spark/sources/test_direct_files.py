@@ -241,5 +241,15 @@ def test_files_from_a_program(session, folder):
     assert spark.files(str(folder / "in"), stream=True, maxFilesPerTrigger=1).isStreaming
 
 
+@pytest.mark.filterwarnings("error")
+def test_a_dataframe_derived_from_files_is_warned_of(session, folder):
+    rows = spark.files(str(folder / "in"))
+    for derived in (rows.select(*rows.columns), rows.where("item = 1"), rows.where("item = 1").select("*")):
+        with pytest.warns(UserWarning, match=r"derived from one of spark\.files, so its rows pass through Java: give"):
+            spark.apply(derived, QUERY, {"sketch": "exact"})
+    spark.apply(rows, QUERY, {"sketch": "exact"})
+    spark.apply(session.read.parquet(str(folder / "in")), QUERY, {"sketch": "exact"})
+
+
 def as_text(rows, names):
     return sorted(tuple(str(row[name]).removesuffix("+00:00") for name in names) for row in rows)

@@ -1,5 +1,6 @@
 """Reads rows from files with Python in the step that packs them: Spark only handles the names of the files."""
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
@@ -49,17 +50,19 @@ class FileRows:
         numbered = pa.schema([(f"c{place}", field.type) for place, field in enumerate(self.schema)])
         reader = self.reader
 
-        def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        def skyband_file_rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for batch in reader(batches, names, None):
                 yield batch.rename_columns(numbered.names).cast(numbered)
 
-        frame = self.names.mapInArrow(rows, from_arrow_schema(numbered)).toDF(*names)
+        frame = self.names.mapInArrow(skyband_file_rows, from_arrow_schema(numbered)).toDF(*names)
         _FRAMES[frame] = self
         return frame
 
 
 _FRAMES: WeakKeyDictionary[Any, FileRows] = WeakKeyDictionary()
 """By the DataFrames made from them. A DataFrame derived from such a one is not found here, and is read normally."""
+_IN_PLAN = "MapInArrow skyband_file_rows("
+"""How Spark shows the step of `FileRows.frame` in the plan of a DataFrame derived from it."""
 
 
 def shuffle_rows(df: Any, plan: ShardedPlan) -> Any:
@@ -86,10 +89,20 @@ def _mapped(df: Any, plan: ShardedPlan, pack: _Pack, schema: pa.Schema) -> Any:
 
     files = _FRAMES.get(df)
     if files is None:
+        _warn_if_derived(df)
         rows, mapper = numbered(df, plan.query.columns), worker_mapper(plan, lambda batches: pack(batches, ()))
     else:
         rows, mapper = files.names, _reading(plan, files.reader, pack)
     return rows.mapInArrow(mapper, from_arrow_schema(schema))
+
+
+def _warn_if_derived(df: Any) -> None:
+    """Warn of rows that Python reads, Java takes and Python packs, because a step comes after `spark.files`."""
+    java = getattr(df, "_jdf", None) if _FRAMES else None  # Spark Connect has none
+    if java is not None and _IN_PLAN in java.queryExecution().logical().toString():
+        message = "this DataFrame is derived from one of spark.files, so its rows pass through Java"
+        remedy = "give apply that one, of which it reads only the columns of the query; a job takes select and where"
+        warnings.warn(f"{message}: {remedy}", stacklevel=5)
 
 
 def _reading(plan: ShardedPlan, reader: Reader, pack: _Pack) -> Mapped:
