@@ -7,8 +7,8 @@ from skyband import EngineInfo, hookimpl
 @hookimpl
 def skyband_engines() -> list[EngineInfo]:
     """Spark, through PySpark."""
-    summary = "Spark through PySpark, in batch and as a stream"
-    return [EngineInfo("spark", "skyband_spark.engine:SparkEngine", summary, module="skyband_spark")]
+    summary, trial = "Spark through PySpark, in batch and as a stream", "skyband_specs.engines.spark_trial:SparkTrial"
+    return [EngineInfo("spark", "skyband_spark.engine:SparkEngine", summary, module="skyband_spark", trial=trial)]
 
 
 @hookimpl

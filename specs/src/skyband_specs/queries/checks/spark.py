@@ -4,9 +4,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +13,7 @@ from skyband_spark.errors import plain_errors
 
 from skyband_specs.queries.case import QueryCase, cut, gathered
 from skyband_specs.queries.check import equal_answers, query_check
+from skyband_specs.spark_session import small_session
 
 COUNT = 2
 FILES = 4
@@ -25,7 +24,7 @@ FILES = 4
 def check_spark_answers_a_batch_as_local_does(case: QueryCase) -> None:
     """All rows at once, read from files."""
     with _files(case) as folder, plain_errors():
-        rows = _session().read.parquet(f"{folder}/source")
+        rows = small_session().read.parquet(f"{folder}/source")
         spark.apply(rows, case.query(), dict(case.bindings)).write.parquet(f"{folder}/answers")
         equal_answers(_written(folder, case), case.answers(case.rows), "a batch on Spark, as local")
 
@@ -36,24 +35,13 @@ def check_spark_answers_a_stream_as_local_does(case: QueryCase) -> None:
     run = case.run(case.rows)
     expected = gathered(run, [run.push(batch) for batch in cut(case.rows, [])])
     with _files(case) as folder, plain_errors():
-        schema = _session().read.parquet(f"{folder}/source").schema
-        source = _session().readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(f"{folder}/source")
+        schema = small_session().read.parquet(f"{folder}/source").schema
+        source = small_session().readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(f"{folder}/source")
         answers = spark.apply(source, case.query(), dict(case.bindings))
         options = {"path": f"{folder}/answers", "checkpointLocation": f"{folder}/checkpoint"}
         started = answers.writeStream.format("parquet").options(**options).trigger(availableNow=True).start()
         started.awaitTermination()
         equal_answers(_written(folder, case), expected, "a stream on Spark, as local")
-
-
-@cache
-def _session() -> Any:
-    """A small session of this process."""
-    local = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spark.ui.enabled": "false"}
-    quiet = {"spark.ui.showConsoleProgress": "false", "spark.sql.session.timeZone": "UTC"}
-    loopback = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
-    session = spark.session("skyband verify", **local, **quiet, **loopback)
-    session.sparkContext.setLogLevel("OFF")
-    return session
 
 
 @contextmanager
