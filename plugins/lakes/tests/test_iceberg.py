@@ -97,7 +97,7 @@ def test_a_table_that_was_rolled_back_has_its_earlier_number(lake, catalog):
     second = table.metadata.snapshots[1].snapshot_id
     with table.manage_snapshots() as changes:
         changes.rollback_to_snapshot(second)
-    with pytest.raises(EngineError, match="had micro-batch 2 of this stream, and is at 1 now"):
+    with pytest.raises(EngineError, match="had micro-batch 2 of this stream, and now is at 1"):
         sink.latest("one")
     again = open_sink("iceberg", "db.counts", lake)
     assert again.latest("one") == 1 and len(rows(lake)) == 6

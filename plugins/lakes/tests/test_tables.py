@@ -131,7 +131,7 @@ def test_a_table_that_is_set_back_while_a_stream_runs_takes_nothing_more(format,
     sink.write(ANSWERS, "one", 4)
     shutil.rmtree(tmp_path)
     shutil.copytree(copy, tmp_path)
-    with pytest.raises(EngineError, match="had micro-batch 4 of this stream, and is at 3 now: bring it back"):
+    with pytest.raises(EngineError, match="had micro-batch 4 of this stream, and now is at 3: restore it"):
         sink.latest("one")
     assert open_sink(format, *place).latest("one") == 3, "another run checks its own checkpoint"
 
