@@ -142,7 +142,7 @@ REAL = {
     ),
     "newest_first.csv": _real(
         lambda n, t: f"{t:%Y-%m-%d %H:%M:%S},{_WHO[n]}", "time", _SECONDS, "time,who\n", times=_NEWEST_FIRST,
-        job="rows come newest first",
+        job="rows are newest first",
     ),
     "years.csv": _real(
         lambda n, t: f"{t.year},{t.month},{t.day},{n % 9}", "ts", _DAYS, "Yr,Mo,Dy,rain\n", times=_DATES,

@@ -40,7 +40,7 @@ def test_mutations_keep_names_and_types_and_all_change_something():
 def test_every_kind_of_change_occurs_soon():
     how = " ".join(said for said, _ in islice(mutations(ARRAYS, 1), 200))
     kinds = ("flipped", "swapped", "as entry", "= ", "all entries", "moved", "shuffled", "reversed", "cut to", "longer")
-    assert all(kind in how for kind in (*kinds, "nan", "1000000", "left out"))
+    assert all(kind in how for kind in (*kinds, "nan", "1000000", "removed"))
 
 
 @pytest.mark.parametrize(

@@ -96,7 +96,10 @@ def test_bad_rows_can_go_to_a_plugins_table(run, tmp_path):
 @pytest.mark.parametrize(
     ("bad_rows", "message"),
     [
-        ('bad_rows = "skip"', 'known: count, fail; or set a place: bad_rows = { format = "json", path = "bad" }'),
+        (
+            'bad_rows = "skip"',
+            'must be one of fail, count (got \'skip\'); or set a place: bad_rows = { format = "json", path = "bad" }',
+        ),
         ('bad_rows = ["bad"]', 'or set a place: bad_rows = { format = "json", path = "bad" }'),
         ('bad_rows = { format = "json" }', "query.bad_rows.path: is required for json: a folder for such rows"),
         ('bad_rows = { path = "bad" }', "query.bad_rows.format: is required"),

@@ -116,7 +116,7 @@ def test_a_job_that_only_spark_could_write_is_compared_all_the_same(folder):
         ("sketch=pcsaml,exact", "unknown backend 'pcsaml'; did you mean 'pcsa-ml'?"),
         ("sketsh=pcsa-ml,exact", "unknown role 'sketsh'; did you mean 'sketch'?"),
         ("window=exact,normal", "distinct-count has no role window; it has sketch"),
-        ("sketch=exact", "only one backend, exact: name two or more"),
+        ("sketch=exact", "only one backend, exact: name at least two"),
         ("sketch", "must be ROLE=A,B,C"),
         ("sketch=exact,exact", "exact is named twice"),
     ],
@@ -263,7 +263,7 @@ def test_without_the_extra_only_the_page_is_refused_before_anything_is_measured(
     page = folder.home / "page.html"
     called = compare(folder, "--html", page)
     assert called.exit_code == 1 and called.stdout == "" and not page.exists()
-    assert "--html needs vl_convert: pip install 'skyband[plot]'; the table and --json need nothing" in called.stderr
+    assert "--html needs vl_convert: pip install 'skyband[plot]'; the table and --json do not" in called.stderr
     assert compare(folder).exit_code == 0
 
 

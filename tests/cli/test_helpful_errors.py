@@ -48,7 +48,7 @@ def write(path, content):
         (b"PAR1 and nothing of what should follow", [], "cannot be read"),
         (b"", [], "cannot be read"),
         (TABLE.set_column(1, "client", pa.array([1, 2])), [], "is int64, but string in earlier files"),
-        (TABLE.set_column(0, "ts", pa.array(["now", "then"])), [], "ts: is string, and timestamp"),
+        (TABLE.set_column(0, "ts", pa.array(["now", "then"])), [], "ts: is string, but timestamp"),
     ],
 )
 def test_a_bad_file_is_named(folder, content, sets, said):
@@ -138,7 +138,7 @@ def test_a_damaged_log_of_a_streaming_sink_is_named(folder, line):
     (log / "0").write_bytes(f"v1\n{line}\n".encode(errors="surrogateescape"))
     for ran in (folder.run(), folder.call("check", folder.job)):
         assert ran.exit_code == 1
-        assert f"source.path: '{log / '0'}' is damaged" in ran.output
+        assert f"source.path: '{log / '0'}', the log of the stream that wrote this folder, is damaged" in ran.output
         assert "bug in Skyband" not in ran.output
 
 

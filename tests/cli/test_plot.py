@@ -46,7 +46,7 @@ def test_a_job_is_drawn_from_its_sink_alone_into_a_page_of_its_name(folder, monk
     assert spec_of(page)["title"]["text"] == "distinct-count of job"
     page.write_text("mine")
     refused = plot(folder, folder.job)
-    assert refused.exit_code == 1 and "no page of `skyband plot`: name a file with --output" in refused.stderr
+    assert refused.exit_code == 1 and "is not a page of `skyband plot`: name a file with --output" in refused.stderr
     assert page.read_text() == "mine"
 
 

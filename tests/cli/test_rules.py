@@ -192,7 +192,7 @@ def test_a_check_prices_what_the_state_is_kept_for(job, tmp_path, sets, groups):
     text = f"its state will keep about {kept:,.0f} rows" + (f" in each of {groups} groups" if groups > 1 else "")
     assert text in ended.output
     assert f"{groups * kept * 32:,.0f} bytes" in ended.output
-    assert "as its first 601 rows come" in ended.output
+    assert "judging by its first 601 rows" in ended.output
 
 
 def test_a_check_says_what_a_window_will_ever_need(job, tmp_path):

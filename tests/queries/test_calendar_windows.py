@@ -222,7 +222,7 @@ def test_one_window_of_the_calendar_is_as_long_as_every_or_so_far(kind):
             if window == every:
                 make_query(keys)
                 continue
-            with pytest.raises(ConfigError, match=r"begin anew|must be in the zone of"):
+            with pytest.raises(ConfigError, match=r"start over|must be in the zone of"):
                 make_query(keys)
 
 

@@ -15,6 +15,7 @@ def test_the_installed_engine_is_verified(session):
     assert {result.outcome for result in report.results} == {"passed", "not applicable"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a_batch_is_answered_as_by_the_reference", "a_stream_that_stops_goes_on"])
 def test_groups_are_answered_as_by_the_reference(session, name):
     """One query, in seconds; all of them above."""

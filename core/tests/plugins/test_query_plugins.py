@@ -162,7 +162,7 @@ def test_a_query_without_roles_says_that_it_has_none(site, tmp_path):
     assert said in site.run("check", "--engine", "local", str(job)).stdout
     job.write_text(NO_ROLES.format(backends=""))
     ran = site.run("compare", str(job), "--backends", "sketch=exact,pcsa-ml")
-    assert "acme-sum has no role sketch; it has none, so that there is nothing to compare" in ran.stderr
+    assert "acme-sum has no role sketch; it has none, so there is nothing to compare" in ran.stderr
 
 
 def test_a_job_chooses_between_two_that_claim_its_kind(site, tmp_path):

@@ -163,6 +163,6 @@ def test_the_summary_says_how_late_rows_were_and_why():
 
 def test_a_run_that_left_out_every_row_says_so():
     lines = summary(Totals(rows_in=5, dropped={"null item": 5}), "in out")
-    assert lines[-1] == "warning: every row was left out, for the reasons above, so there are no answers"
+    assert lines[-1] == "warning: every row was left out for the reasons above, so there are no answers"
     with pytest.warns(UserWarning, match="all 2 rows were left out: null item 2"):
         local.apply(rows([0, 1]).set_column(1, "who", pa.nulls(2, pa.string())), QUERY)

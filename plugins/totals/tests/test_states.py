@@ -214,7 +214,7 @@ def test_incompatible_states_are_refused():
         (emitted(table, "exact", k=5)[5]["state"], "has k = 5, the first 4"),
         (emitted(table, "exact", "sum")[5]["state"], "has total = 'sum', the first 'rows'"),
         (emitted(table, "exact")[9]["state"], "combine states of one moment"),
-        (emitted(log(7, names="int32"), "exact")[5]["state"], "has objects of int32, the first of string"),
+        (emitted(log(7, names="int32"), "exact")[5]["state"], "has objects of type int32, the first string"),
     ]:
         for function in (states.heavy_hitters, states.union):
             with pytest.raises(InputError, match=said):

@@ -173,7 +173,7 @@ def test_more_open_windows_than_can_be_planned_are_refused(name):
     with pytest.raises(ConfigError, match=r"at most 16,777,216 at once \(got 4,611,686,018,427,387,904\)"):
         made(name, [(2**62, 1, 1)])
     ranker = made(name, [(4, 2, 1)])
-    with pytest.raises(ConfigError, match="take paneband"):
+    with pytest.raises(ConfigError, match="use paneband"):
         ranker.reconfigure([(2**62, 1, 1)])
     assert ranker.parameters()["queries"] == made(name, [(4, 2, 1)]).queries
 

@@ -128,7 +128,9 @@ def check_refusals(jobs, job, saved):
     begun.write_text("v1")
     assert "micro-batch 1 of the checkpoint" in jobs.refused("savepoint", job, saved)
     begun.unlink()
-    assert "--until is for batches" in jobs.refused("savepoint", job, saved, "--until", "1970-01-01").replace(":", "")
+    assert "--until is only for batches" in jobs.refused("savepoint", job, saved, "--until", "1970-01-01").replace(
+        ":", ""
+    )
     assert not saved.exists()
 
 
@@ -274,7 +276,7 @@ def test_a_stream_starts_with_a_table_of_states(session, files, tmp_path):
     at = moments[len(moments) // 2]
     files(table, 2)
     job = jobs.write("one", 3)
-    assert "--at: goes with --states" in jobs.refused("savepoint", job, saved, "--at", at.isoformat())
+    assert "--at: is only for --states" in jobs.refused("savepoint", job, saved, "--at", at.isoformat())
     assert "query.by: the states are grouped by place" in jobs.refused(
         "savepoint", jobs.write("other", 1, by=[]), saved, "--states", tmp_path / "states.parquet"
     )

@@ -27,7 +27,7 @@ def compiler() -> ModuleType | None:
     try:
         parts = [import_module(f"{__name__}.{part}") for part in ("repeated_work", "nested_functions")]
     except (ImportError, AttributeError, TypeError) as error:
-        _notice(f"not as it was ({error})")
+        _notice(f"not as expected ({error})")
         return None
     for part in parts:
         part.install()

@@ -125,7 +125,7 @@ class RankerParameters:
     at_least: float | None = at_least()
     total: str = total()
     unit: float = unit()
-    by: str = choice("time", "rows", default="time", help="the unit of the windows: times or row counts")
+    by: str = choice("time", "rows", default="time", help="whether windows are times or row counts")
 
     def __attrs_post_init__(self) -> None:
         check_limits(self.k, self.share, self.at_least, self.total)

@@ -40,7 +40,7 @@ class MTopList(ViewRanker):
     Parameters
     ----------
     by : str, default "time"
-        the unit of the windows: times or row counts (one of time, rows)
+        whether windows are times or row counts (one of time, rows)
     queries : list of (window, slide, k[, phase])
         the queries, numbered from 0 (windows, slides and k at least 1, phases at least 0)
 

@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import define, field, frozen
 from skyband.roles import TopKQuery
 
 from skyband_specs.driver import Case, Trial
@@ -13,15 +13,24 @@ from skyband_specs.workload_ranker.oracle import moments
 from skyband_specs.workload_ranker.streams import WorkloadStream
 
 
+@define
+class _Run:
+    """A backend, by its `id`, with the number of rows it has had and its answers."""
+
+    rows: int = 0
+    backend: int = 0
+    answers: list[Any] = field(factory=list)
+
+
 @frozen(eq=False)
 class WorkloadTrial(Trial):
-    """Every answer of a workload with large windows, as it is given."""
+    """Every answer of a workload with large windows, from the first row on."""
 
     label: str
     parameters: Mapping[str, Any]
     stream: WorkloadStream
-    _answers: dict[int, Any] = field(factory=dict, init=False)
-    """Each backend's answers to its last update, by the backend."""
+    _runs: list["_Run"] = field(factory=list, init=False)
+    """The last two backends that began with the first row, each with its answers so far."""
     _found: dict[int, Any] = field(factory=dict, init=False)
 
     @property
@@ -30,14 +39,20 @@ class WorkloadTrial(Trial):
         return [7, *(len(self.stream) * part // 5 for part in range(1, 6))]
 
     def feed(self, backend: Any, start: int, stop: int) -> None:
-        """One update, its answers kept for `answers`."""
+        """One update, its answers kept for `answers`; a backend may be restored between two updates."""
         part = slice(start, stop)
         answers = backend.update(self.stream.times[part], self.stream.objects[part], self.stream.scores[part])
-        self._answers[0] = [(a.at, a.query, a.objects.tolist(), a.scores.tolist()) for a in answers]
+        run = next((run for run in reversed(self._runs) if start and run.rows == start), None)
+        if run is None:
+            run = _Run()
+            self._runs[:] = [*self._runs[-1:], run]
+        run.rows, run.backend = stop, id(backend)
+        run.answers += [(a.at, a.query, a.objects.tolist(), a.scores.tolist()) for a in answers]
 
     def answers(self, backend: Any, stop: int) -> Any:  # noqa: ARG002
-        """The answers of the last update."""
-        return [backend.now, *self._answers.pop(0)]
+        """All answers so far; those of the latest run if the backend was restored since its last update."""
+        run = next((run for run in reversed(self._runs) if run.backend == id(backend)), self._runs[-1])
+        return [backend.now, *run.answers]
 
     def expected(self, stop: int) -> Any:
         """The same, each window sorted."""
@@ -46,7 +61,8 @@ class WorkloadTrial(Trial):
             step = self.parameters["by"] == "rows"
             after = int(self.stream.times[before - 1]) + step if before else int(self.stream.times[0])
             until = int(self.stream.times[stop - 1]) + step
-            self._found[stop] = [until, *self._between(after, until)]
+            earlier = self.expected(before)[1:] if before else []
+            self._found[stop] = [until, *earlier, *self._between(after, until)]
         return self._found[stop]
 
     def _between(self, after: int, until: int) -> list[Any]:

@@ -101,7 +101,7 @@ def state_estimate(job: CheckedJob) -> str | None:
         unit, measured = "items", _measured(job, sample, span)
         retained, nbytes = measured.retained / groups, measured.nbytes
     of = f" in each of {groups:,} groups" if groups > 1 else ""
-    per = "" if groups == 1 else "in total"
+    per = "" if groups == 1 else " in total"
     return (
         f"its state will keep about {retained:,.0f} {unit}{of}, {nbytes:,.0f} bytes{per}, judging by its first "
         f"{len(sample):,} rows"

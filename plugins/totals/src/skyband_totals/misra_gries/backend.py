@@ -38,7 +38,7 @@ class MisraGries(TotalRanker):
     Parameters
     ----------
     by : str, default "time"
-        the unit of the windows: times or row counts (one of time, rows)
+        whether windows are times or row counts (one of time, rows)
     windows : list of int
         lengths of the windows, in the unit of the times or in rows (1 to 60 lengths, each at least 1)
     every : int
