@@ -242,7 +242,7 @@ def held(which):
             SnapshotError,
             r"holds the state of object-ranker/eaa, which no installed plugin can read",
         ),
-        (lambda: states.estimate(create("sketch").snapshot(), last="1 minute"), InputError, r"last: .* with `since`"),
+        (lambda: states.estimate(create("sketch").snapshot(), last="1 minute"), InputError, r"last: .* use `since`"),
     ],
 )
 def test_what_cannot_be_answered_says_why(ask, wrong, said):
