@@ -3,7 +3,7 @@
 from skyband_specs.scaffold.project import Template
 
 TEMPLATE = Template(
-    summary="keeps the rows of future windows, and sorts them whenever an answer is due",
+    summary="the rows of future windows, sorted when an answer is due",
     reference="the definition: the top k of [T - window, T) at every moment T of a query",
     lacks={
         "merge": "nothing merges these; the answers of two can be joined instead",
