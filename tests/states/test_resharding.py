@@ -126,7 +126,7 @@ def test_a_state_is_not_taken_for_that_of_another_shard():
 def test_a_state_of_no_shard_is_refused(shard):
     stream = stream_of(family("top-k"), 1)
     held = snapshot.decode(stream.operators[0].snapshot())
-    with pytest.raises(SnapshotError, match="no shard|not a shard"):
+    with pytest.raises(SnapshotError, match=r"no shard|not a shard"):
         stream.make(False).restore(snapshot.encode({**held.header, "shard": shard}, held.arrays))
 
 
