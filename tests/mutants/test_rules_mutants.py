@@ -12,9 +12,9 @@ from skyband.rules.rule_moments import InForce
 from skyband.rules.rules_in_force import Rules, _Table
 
 PROPERTIES = Path(__file__).parents[2] / "core" / "tests" / "test_rules_in_force.py"
-MOMENTS, STATE = "moments_and_ends_are_those_of_the_definition", "a_state_has_just_the_versions_with_moments_to_come"
-BORDERS = "rules_just_within_the_limits_are_taken_and_others_refused"
-ENDS = "an_end_is_of_a_rule_that_goes_on_and_at_its_time"
+MOMENTS, STATE = "moments_and_ends_are_those_of_the_definition", "a_state_has_exactly_the_versions_with_future_moments"
+BORDERS = "rules_at_the_limits_are_accepted_and_others_rejected"
+ENDS = "an_end_needs_a_running_rule_at_its_time"
 DEFAULTS = "slides_phases_and_ks_that_rules_do_not_say_are_those_of_the_query"
 TYPES, LONGEST = "a_key_of_another_type_is_a_bad_row_that_says_how_to_write_it", "what_goes_with_longest"
 MUTANTS = {
