@@ -138,7 +138,7 @@ def test_a_damaged_log_of_a_streaming_sink_is_named(folder, line):
     (log / "0").write_bytes(f"v1\n{line}\n".encode(errors="surrogateescape"))
     for ran in (folder.run(), folder.call("check", folder.job)):
         assert ran.exit_code == 1
-        assert f"source.path: '{log / '0'}', the log of the stream that wrote this folder, is damaged" in ran.output
+        assert f"'{log / '0'}', the log of the stream that wrote this folder, is damaged" in ran.output
         assert "bug in Skyband" not in ran.output
 
 

@@ -43,6 +43,7 @@ for status, *words in ([0, "run", "job.toml"], [0, "run", "job.toml"], [0, "save
 """
 
 
+@pytest.mark.slow
 def test_checkpoints_savepoints_answers_and_logs_hold_no_secret(tmp_path):
     home, kept = tmp_path / "home", tmp_path / "kept"
     home.mkdir()

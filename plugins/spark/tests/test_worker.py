@@ -83,7 +83,12 @@ def test_a_worker_loads_few_modules_of_ours_and_none_of_jobs():
     )
     loaded = ran.stdout.split()
     assert len(loaded) <= MOST_MODULES
-    assert {name.partition(".")[0] for name in loaded} == {"skyband", "skyband_distinct", "skyband_spark"}
+    assert {name.partition(".")[0] for name in loaded} == {
+        "skyband",
+        "skyband_distinct",
+        "skyband_jit",
+        "skyband_spark",
+    }
 
 
 @pytest.mark.skipif(not hasattr(conversion, "PandasToArrowConversion"), reason="PySpark before 4.2 converts elsewhere")

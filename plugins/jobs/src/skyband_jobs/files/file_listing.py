@@ -123,4 +123,4 @@ def _names_in(batch: Path) -> set[str]:
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         message = f", the log of the stream that wrote this folder, is damaged ({' '.join(str(error).split())})"
         remedy = "restore it, or remove _spark_metadata to read all files of the folder"
-        raise ConfigError(Problem("path", f"{str(batch)!r} {message}: {remedy}")) from error
+        raise ConfigError(Problem("path", f"{str(batch)!r}{message}: {remedy}")) from error
