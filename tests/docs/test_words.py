@@ -92,7 +92,7 @@ def called_any(arguments: ast.arguments) -> int:
 PHRASES = {
     r"(?<!there )\bis no (?!longer\b|more\b|other\b|such\b|need\b|way\b|point\b|use\b|better\b)\w+": 17,
     r"\bbelongs? into\b": 0,
-    r"\bbut for\b": 31,
+    r"\bbut for\b": 22,
     r"\bso many\b": 62,
     r"\bof which\b": 86,
     r"\bwh(?:ence|ither)\b": 0,
