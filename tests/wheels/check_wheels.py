@@ -23,8 +23,8 @@ from hatchling.build import build_sdist, build_wheel
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = [path.parent for pattern in ("*", "plugins/*") for path in sorted(ROOT.glob(f"{pattern}/pyproject.toml"))]
-WITHOUT_BACKENDS = {f"skyband{name}" for name in ("", "-specs", "-compare", "-expressions", "-jobs", "-lakes")}
-"""The framework, the kit of authors, and those that bring commands, formats or expressions."""
+WITHOUT_BACKENDS = {f"skyband{name}" for name in ("", "-specs", "-compare", "-expressions", "-jit", "-jobs", "-lakes")}
+"""The framework, the kit of authors, and those that bring commands, formats, expressions or a compiler."""
 
 ON_SPARK = "skyband_spark-"
 """What PySpark comes with: its wheel is built, and left out where the others are tried."""
@@ -83,7 +83,8 @@ def check_content(wheel: Path) -> None:
     names = archive.namelist()
     assert any(name.endswith("/py.typed") for name in names), f"{wheel.name} is not typed"
     wanted = (".py", ".pyi", "/py.typed", "/comparison/page/page.css", "/plots/page.html", "/metrics/grafana.json")
-    strange = [name for name in names if not name.endswith(wanted) and ".dist-info/" not in name]
+    made = [f"skyband_specs/scaffold/{kind}_plugin/README.md" for kind in ("command", "format", "query", "role")]
+    strange = [name for name in names if not (name.endswith(wanted) or ".dist-info/" in name or name in made)]
     assert not strange, f"{wheel.name} holds {strange}"
     licence = next(name for name in names if name.endswith(".dist-info/licenses/LICENSE"))
     assert archive.read(licence) == (ROOT / "LICENSE").read_bytes(), f"{wheel.name} has a licence of its own"
