@@ -57,10 +57,10 @@ def draw(alt, answers):
 
 
 def test_a_table_names_its_query_whose_own_chart_is_drawn(folder, monkeypatch):
-    (folder.home / "acme_chart.py").write_text(OWN)
+    (folder.home / "acme_table_chart.py").write_text(OWN)
     monkeypatch.syspath_prepend(folder.home)
     assert folder.run("sink.path=there").exit_code == 0
-    monkeypatch.setattr(load_presentation(load_query("distinct-count")), "chart", "acme_chart:draw")
+    monkeypatch.setattr(load_presentation(load_query("distinct-count")), "chart", "acme_table_chart:draw")
     page = folder.home / "own.html"
     assert plot(folder, folder.home / "there", "-o", page).exit_code == 0
     assert "its own chart" in json.dumps(spec_of(page))

@@ -6,6 +6,7 @@ import os
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from skyband import spark
 from skyband.cli.commands import group
 
 pytestmark = pytest.mark.spark
@@ -85,8 +86,10 @@ def test_both_engines_refuse_a_file_in_the_same_way(session, folder):
 
 
 def test_sql_that_the_reader_does_not_know_is_left_to_spark(session, folder):
+    program = spark.files(str(folder / "in" / "c.csv"), format="csv", header=True)  # warns a program of derived rows
     for where in ("upper(btrim(client)) = 'ZIPPED'", "client = 'zipped'", "N = '8'"):
         assert answers(folder, "spark", f"source.where={where}") == [("zipped", 1.0, True)]
+    assert program.count() == 4
 
 
 def test_sparks_own_reader_is_told_the_dialect(session, folder):

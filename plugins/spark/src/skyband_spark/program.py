@@ -187,6 +187,7 @@ def apply(
     """
     if not hasattr(df, "isStreaming"):
         raise InputError("df", _no_dataframe(df))
+    file_rows.warn_if_derived(df)
     own = for_a_program(make_query(query))
     plan = plan_of(df, own, backends, shards, ticking_of(idle_after, finish))
     if rules is None:
@@ -312,6 +313,7 @@ def bad_rows(
     """
     if not hasattr(df, "isStreaming"):
         raise InputError("df", _no_dataframe(df))
+    file_rows.warn_if_derived(df)
     return file_rows.bad_rows(df, plan_of(df, evolve(make_query(query), bad_rows=COUNT), backends))
 
 

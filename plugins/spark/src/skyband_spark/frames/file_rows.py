@@ -89,20 +89,19 @@ def _mapped(df: Any, plan: ShardedPlan, pack: _Pack, schema: pa.Schema) -> Any:
 
     files = _FRAMES.get(df)
     if files is None:
-        _warn_if_derived(df)
         rows, mapper = numbered(df, plan.query.columns), worker_mapper(plan, lambda batches: pack(batches, ()))
     else:
         rows, mapper = files.names, _reading(plan, files.reader, pack)
     return rows.mapInArrow(mapper, from_arrow_schema(schema))
 
 
-def _warn_if_derived(df: Any) -> None:
-    """Warn of rows that Python reads, Java takes and Python packs, because a step comes after `spark.files`."""
-    java = getattr(df, "_jdf", None) if _FRAMES else None  # Spark Connect has none
+def warn_if_derived(df: Any) -> None:
+    """Warn of rows that Python reads, Java takes and Python packs: a program put a step after `spark.files`."""
+    java = getattr(df, "_jdf", None) if _FRAMES and df not in _FRAMES else None  # Spark Connect has none
     if java is not None and _IN_PLAN in java.queryExecution().logical().toString():
         message = "this DataFrame is derived from one of spark.files, so its rows pass through Java"
         remedy = "give apply that one, of which it reads only the columns of the query; a job takes select and where"
-        warnings.warn(f"{message}: {remedy}", stacklevel=5)
+        warnings.warn(f"{message}: {remedy}", stacklevel=3)
 
 
 def _reading(plan: ShardedPlan, reader: Reader, pack: _Pack) -> Mapped:
