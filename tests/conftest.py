@@ -14,6 +14,8 @@ from skyband import spark
 
 ROOT = Path(__file__).parents[1]
 ARCHIVE = pytest.StashKey[subprocess.Popen[bytes]]()
+SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text("utf-8").splitlines())
+"""Tests of several seconds whose kind has a quicker one: those of `tox -e slow` that no decorator names."""
 ALONE = ("tests/mutants",)
 """Folders whose tests need nothing of each other: they fill the gaps at the end."""
 
@@ -62,6 +64,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """
     groups = {item: group_of(item) for item in items}
     for item, group in groups.items():
+        if SLOW & {item.nodeid, item.nodeid.partition("[")[0]}:
+            item.add_marker(pytest.mark.slow)
         if group:
             item.add_marker(pytest.mark.xdist_group(group))
     items.sort(key=lambda item: _turn(item, groups[item]))
