@@ -1,4 +1,4 @@
-"""Rows known by their numbers, of which some are missing."""
+"""Row numbers, some of which are missing."""
 
 from collections.abc import Iterator
 

@@ -134,7 +134,7 @@ class KeyedColumns:
         self._runs = [_Run(keys, list(columns))]
 
     def _unite_for(self, count: int) -> None:
-        """Unite the runs if so many keys are looked up that searching each run would cost more."""
+        """Unite the runs if this many lookups make searching each run cost more."""
         if len(self._runs) > 1 and count * _FEW > len(self):
             self._runs = [self._united()]
 

@@ -31,7 +31,7 @@ def bad_rows_schema(query: Query, schema: pa.Schema) -> pa.Schema:
 
 
 def unreadable_rows(query: Query, schema: pa.Schema, refused: Unreadable) -> pa.RecordBatch:
-    """Rows, or whole files, of which nothing could be read: null in each column, the place as field, and a row's text
+    """Rows, or whole files, that could not be read at all: null in each column, the place as field, and a row's text
     as value."""
     of_bad = bad_rows_schema(query, schema)
     nothing = [pa.nulls(len(refused), field.type) for field in list(of_bad)[:-3]]

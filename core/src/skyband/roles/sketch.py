@@ -242,7 +242,7 @@ class Sketch(Backend):
         """(count, low, high) of the distinct keys with time >= `since` whose latest value v has low <= v < high.
 
         The latest value of a key is that of its last row; of several rows at that time, the largest. An infinite `high`
-        is no limit. Raises InputError if it keeps no values.
+        sets no limit. Raises InputError if it keeps no values.
         """
         bounds = ValueRange(low, high)
         if not self.keeps_values:

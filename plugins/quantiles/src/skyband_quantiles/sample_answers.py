@@ -42,7 +42,7 @@ def kth_and_below(scores: UInt64, values: Float64, size: int) -> tuple[int | Non
 
 
 def of_values(values: Float64, are_all: bool, delta: float, parts: Int64, limits: Float64) -> tuple[Float64, Float64]:
-    """Quantiles and shares of these values, or, unless `are_all`, of those of which they are a sample."""
+    """Quantiles and shares of these values, or, unless `are_all`, of the rows that they were sampled from."""
     rows = len(values)
     quantiles, shares = np.full((len(parts), 3), np.nan), np.full((len(limits), 3), np.nan)
     ranks = [_ranks(part, rows, are_all, delta) for part in parts.tolist()] if rows else []

@@ -249,9 +249,8 @@ def files(
     """The rows of files as a DataFrame that `apply` reads in Python, where it packs them, rather than through Java.
 
     Spark keeps its log of the files, so that a stream resumes from its checkpoint, also from one that was started with
-    Spark's own reader of the same folder. Without `apply` it is an ordinary DataFrame, no faster than another,
-    and `apply` warns of a DataFrame derived from it, such as by `select`.
-    Spark counts files as the rows of its source; the metric rows_in of `apply` counts rows.
+    Spark's own reader of the same folder. Without `apply` it is an ordinary DataFrame, no faster than others; `apply`
+    warns of a DataFrame derived from it. Spark counts files as rows; the metric rows_in of `apply` counts rows.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ class TupleWindow(ABC):
         return starts
 
     def advance(self, now: int) -> None:  # noqa: B027 - most windows move with arrivals alone
-        """Let go of what is too old at `now`."""
+        """Drop what is too old at `now`."""
 
     def presence_among(self, existence: Float64, positions: Int64, ends: Int64) -> Float64:  # noqa: ARG002
         """float64[r]: P(the tuple at each position is in the window), given that it exists."""

@@ -75,7 +75,7 @@ def _example(info: BackendInfo, cls: type) -> list[str]:
         return [*output, prose(lead), fenced("python", program), "It prints:", fenced("text", ran.output)]
     if output:
         return output
-    hint = "an example of its own, under `Examples` in its docstring, would stand here"
+    hint = "an `Examples` section in its docstring would appear here"
     return [f"The role's example does not run on it ({line(ran.fault)}); {hint}."]
 
 

@@ -193,7 +193,7 @@ class SmallGroupEntries:
         assert (self.key[1:] > self.key[:-1]).all(), "groups must be ascending, each once"
         assert len(first) == len(size) == len(self.key), "each group has a stretch"
         assert all(len(column) == len(self.key) for column in self.numbers.values()), "each group has each number"
-        assert self.numbers or (size > 0).all(), "a group without entries and numbers is let go of"
+        assert self.numbers or (size > 0).all(), "a group without entries and numbers is dropped"
         assert self.entries == size.sum() <= self._used, "all entries must be counted"
         assert self._placed is not None or self.entries == self._used, "entries lie apart where their order is not told"
         assert self._used <= 2 * self.entries + _LEAST + 1, "half of the columns must be used"

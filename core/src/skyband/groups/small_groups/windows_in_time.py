@@ -191,4 +191,4 @@ class SmallTimeWindows(SmallGroups):
         assert (lasts < self._reached).all(), "a row was taken in before its time"
         ended = self._table.schedule.has_ended(lasts, self._reached) if len(lasts) else lasts
         assert not ended.any(), "a group is held that has ended"
-        assert self._due <= self._next_due(), "a moment is due that nobody waits for"
+        assert self._due <= self._next_due(), "a moment is due that no group waits for"

@@ -74,7 +74,7 @@ class Answers:
         return True
 
     def has_fractions(self, name: str) -> bool:
-        """Whether a column holds floats or decimals, or numbers as text of which one has a fraction."""
+        """Whether a column holds floats or decimals, or numbers as text, one of them with a fraction."""
         kind = plain_type(self.table.schema.field(name).type)
         if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
             return True

@@ -56,7 +56,7 @@ def numbers(alt: Any, **options: Any) -> Any:
 
 
 def size(panels: int) -> dict[str, int]:
-    """The size of one of so many panels."""
+    """The size of a panel when there are `count` of them."""
     wide, tall = (WIDE, TALL) if panels == 1 else _PANEL
     return {"width": wide, "height": tall}
 

@@ -12,7 +12,7 @@ from skyband.cli import listing
 def command(as_json: bool) -> None:
     """List the formats of plugins: what a job can do with each, its distribution, and what it lacks here.
 
-    Files in parquet, csv, json and arrow need no plugin, and Spark has further formats of its own.
+    Files in parquet, csv, json and arrow need no plugin, and Spark has further formats.
     """
     from skyband.registry import installed
 

@@ -120,7 +120,7 @@ def arrow_type(column: Any, has_zones: bool) -> "pa.DataType":
 _OF_DUCKDB = """SELECT column_name, is_nullable = 'NO' AND column_default IS NULL, data_type
 FROM information_schema.columns
 WHERE table_name = :own AND table_schema = coalesce(:home, current_schema()) ORDER BY ordinal_position"""
-"""Replaces the dialect's query of PostgreSQL's catalogue, of which DuckDB has only a part."""
+"""Replaces the dialect's query of PostgreSQL's catalogue, which DuckDB has only in part."""
 
 
 @frozen

@@ -1,4 +1,4 @@
-"""What every quantile sketch must do: a driver for the common checks, an oracle, streams, and checks of its own.
+"""What every quantile sketch must do: a driver for the common checks, an oracle, streams, and further checks.
 
 Needs `skyband-specs`; the backends do not.
 """

@@ -69,7 +69,7 @@ def lognormal(seed: int, rows: int, per_time: int) -> NumberStream:
 
 
 def different(rows: int, values: int, per_time: int) -> NumberStream:
-    """So many different values that no bucket of one in a hundred would tell apart, then one alone."""
+    """More different values than buckets of one in a hundred can distinguish, then one alone."""
     rng = np.random.default_rng(34)
     numbers = 1000 + rng.permutation(rows) % values * 2.0**-20
     numbers[rows * 3 // 4 :] = 1000.5

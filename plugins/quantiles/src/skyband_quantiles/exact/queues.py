@@ -78,7 +78,7 @@ def range_of(queues: Any, value: float) -> Any:
 
 @nested_njit
 def take_chunk(queues: Any) -> Any:
-    """Take a free chunk, of which there must be one."""
+    """Take a free chunk; there must be one."""
     chunk = queues.numbers[FREE]
     queues.numbers[FREE] = queues.following[chunk]
     queues.numbers[FREED] -= 1

@@ -43,7 +43,7 @@ def arrange(matches, count, most):
 
 @nested_njit
 def append_matches(answers, used, matches, count):
-    """Append one set's matches to a batch's answers, of which `used` are filled."""
+    """Append one set's matches to a batch's answers, `used` of them filled."""
     while used + count > len(answers):
         answers = with_room(answers, len(answers))
     for i in range(count):

@@ -12,7 +12,7 @@ from skyband_setjoin.sets import mixed
 
 
 class Bag(NamedTuple):
-    """Room for sets up to some size, of which each set uses as much as it needs.
+    """Room for sets up to some size; each set uses as much as it needs.
 
     tokens: int64[power of two], open addressing, at most half of it used
     stamps: int64[…]: the number of the set that a slot was last used for

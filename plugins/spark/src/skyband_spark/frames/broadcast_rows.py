@@ -44,7 +44,7 @@ def take(operator: Operator, pieces: Sequence[bytes]) -> RefusedRows:
 
 
 def take_whole(operator: Operator, table: WholeTable) -> RefusedRows:
-    """As `take`, with all rows of a table that is not a stream, of which the operator takes the new ones."""
+    """As `take`, with all rows of a table that is not a stream; the operator takes the new ones."""
     return _of_first_shard(operator, operator.broadcast_whole(table))
 
 

@@ -24,7 +24,7 @@ SEEDS = (0, 1)
 """The micro-batches that write the states."""
 
 NOTHING_READ = "-"
-"""Spark's offset of a source of which nothing was read yet."""
+"""Spark's offset of a source that was not read yet."""
 
 _FIRST_SOURCE = 2
 """The line of the first source in Spark's offsets; the others follow."""

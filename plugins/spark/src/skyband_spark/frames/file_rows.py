@@ -100,7 +100,9 @@ def warn_if_derived(df: Any) -> None:
     java = getattr(df, "_jdf", None) if _FRAMES and df not in _FRAMES else None  # Spark Connect has none
     if java is not None and _IN_PLAN in java.queryExecution().logical().toString():
         message = "this DataFrame is derived from one of spark.files, so its rows pass through Java"
-        remedy = "give apply that one, of which it reads only the columns of the query; a job takes select and where"
+        remedy = (
+            "give apply the original, so that it reads only the columns of the query, or use select and where of a job"
+        )
         warnings.warn(f"{message}: {remedy}", stacklevel=3)
 
 

@@ -8,7 +8,7 @@ token, and whoever listens there has the operator at that step. It works for one
 state.
 
 A worker does not lend while it works with its own operator, because Python would only alternate between the two: then
-the other loads the state, and has the shard from then on. Both ends only talk to processes of their own user. Linux
+the other loads the state, and has the shard from then on. Both ends only talk to processes of the same user. Linux
 only.
 """
 

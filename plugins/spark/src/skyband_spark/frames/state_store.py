@@ -126,7 +126,7 @@ class StateStore:
             count = -(-self._head.base_size // CHUNK)
             snapshot = b"".join(bytes(self._chunks.getValue((number,))[0]) for number in range(count))
             self._anew = operator.restore(snapshot, joined=steps[-1].watermark if steps else None)
-            self._began = time.thread_time()  # time spent restoring is no reason to write it again
+            self._began = time.thread_time()  # time spent restoring does not count as a reason to write it again
         if steps:
             operator.replay(steps)
         return operator

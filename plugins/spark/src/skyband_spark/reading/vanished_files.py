@@ -43,7 +43,7 @@ def vanished_files(checkpoint: Path, progress: Any) -> list[str]:
 
 
 def _files_between(log: Path, start: int, end: int) -> list[str]:
-    """The files of entries start + 1 to end of a source's log, of which each tenth also contains all before it."""
+    """The files of entries start + 1 to end of a source's log; each tenth also contains all earlier ones."""
     files = []
     for number in range(start + 1, end + 1):
         path = next((path for path in (log / str(number), log / f"{number}.compact") if path.exists()), None)

@@ -32,7 +32,7 @@ _MOST_MOMENTS = 1 << 20
 
 
 class WorkloadProcessor(ScheduledProcessor):
-    """The ranker of one group, which starts anew once its longest window is empty: further silence is then free."""
+    """The ranker of one group, which starts over once its longest window is empty: further silence is then free."""
 
     def __init__(self, query: TopKWorkload, ranker: Binding, answers: pa.Schema) -> None:
         self._query = query

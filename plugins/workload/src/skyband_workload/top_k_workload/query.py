@@ -178,7 +178,7 @@ class TopKWorkload(Query):
 
     @property
     def key_columns(self) -> tuple[str, ...]:
-        """Rows of an object that may be in an answer several times are told apart by rank."""
+        """Rows of an object that may be in an answer several times are distinguished by rank."""
         return self.key or (("query", "rank") if self.repeats == EACH else self.compared_columns)
 
     @property

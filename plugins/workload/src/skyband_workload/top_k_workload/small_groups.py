@@ -22,7 +22,7 @@ from skyband_workload.top_k_workload.workload_file import NamedQuery
 
 
 class SmallWorkloads(SmallGroupTable):
-    """Groups of which at most `most` rows may still be in answers: 28 bytes a row.
+    """Groups with at most `most` rows that may still be in answers: 28 bytes a row.
 
     A row that is beaten by as many later ones as the largest k (with `once`, of as many objects) is in no later answer.
     How often a row was beaten does not depend on dropped rows, so the state does not depend on when they were dropped.

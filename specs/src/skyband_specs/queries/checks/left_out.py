@@ -164,7 +164,7 @@ def _hostile(kind: pa.DataType) -> list[pa.Array]:
     if pa.types.is_floating(kind):
         return [pa.array([value], kind) for value in (np.nan, np.inf, -np.inf, -1.0, 2.0, 1e300)]
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return [pa.array([text], kind) for text in ("", "a name that nobody listed")]
+        return [pa.array([text], kind) for text in ("", "a name that was not listed")]
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         inner = [value[0].as_py() for value in _hostile(kind.value_type)]
         return [pa.array([[]], kind), *(pa.array([[value]], kind) for value in inner)]

@@ -84,7 +84,7 @@ class SumsExecution(Execution[MineQuery]):
 
 
 class _Sums(WindowedProcessor):
-    """One group's stream: the rows of the window, added up anew for each answer."""
+    """One group's stream: the rows of the window, added up again for each answer."""
 
     def __init__(self, query: MineQuery, answers: pa.Schema) -> None:
         super().__init__(query.every.length, query.window.length, query.rows)

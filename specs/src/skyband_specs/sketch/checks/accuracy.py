@@ -51,7 +51,7 @@ def check_counts_within_the_declared_bound(make: Make, case: Case) -> None:
 
 @check("oracle", guarantees=("bounded",))
 def check_bounds_hold_the_truth(make: Make, case: Case) -> None:
-    """`bounds` contains the truth except for a share delta, and the estimate, and is no wider than epsilon implies."""
+    """`bounds` contains the estimate and, except for a share delta, the truth; it is not wider than epsilon implies."""
     epsilon = _slack(make)
     for truth, answers in _trials(make, case).items():
         _convict(make, [not a.low <= a.truth <= a.high for a in answers], f"bounds around counts of {truth}")
