@@ -192,22 +192,26 @@ def same_pages(database):
 
 
 def repeated_questions(database):
-    """Each question against the kept ones of the seven days before it that share a tag."""
-    answers, kept = [], defaultdict(list)
     rows = database.sql("select us, question, tags from questions order by us, question").fetchall()
-    for us, question, tags in rows:
-        tokens, best = set(tags), None
-        oldest = {tag: bisect_right(kept[tag], us - 7 * DAY, key=itemgetter(0)) for tag in tokens}
-        near = {entry for tag in tokens for entry in kept[tag][oldest[tag] :]}
+    return first_of_each_kind(rows, 7 * DAY, 0.6)
+
+
+def first_of_each_kind(rows, window, threshold):
+    """Each row of a time, an id and tokens against the kept ones of the window before it that share a token."""
+    answers, kept = [], defaultdict(list)
+    for us, name, its_tokens in rows:
+        tokens, best = set(its_tokens), None
+        oldest = {token: bisect_right(kept[token], us - window, key=itemgetter(0)) for token in tokens}
+        near = {entry for token in tokens for entry in kept[token][oldest[token] :]}
         for number, earlier, others in near:
             common = len(tokens & others)
             similarity = common / (len(tokens) + len(others) - common)
-            if similarity >= 0.6 and (best is None or (-similarity, number, earlier) < best):
+            if similarity >= threshold and (best is None or (-similarity, number, earlier) < best):
                 best = (-similarity, number, earlier)
-        answers.append((us, question, best[2], best[1], -best[0]) if best else (us, question, None, None, None))
+        answers.append((us, name, best[2], best[1], -best[0]) if best else (us, name, None, None, None))
         if best is None:
-            for tag in tokens:
-                kept[tag].append((us, question, frozenset(tokens)))
+            for token in tokens:
+                kept[token].append((us, name, frozenset(tokens)))
     return answers
 
 
