@@ -54,7 +54,7 @@ def test_what_was_rehearsed_is_not_until_code_or_kernels_change(folder, tmp_path
     subprocess.run([sys.executable, "-m", "skyband_spark.warming.rehearsal", str(folder.job)], check=True)
     assert compiled_kernels_marker.is_current(job)
     assert not compiled_kernels_marker.is_current(other)
-    (record,) = (tmp_path / "cache" / "skyband").iterdir()
+    (record,) = (tmp_path / "cache" / "skyband").glob("*.json")
     noted = json.loads(record.read_text())
     assert noted["code"] and {Path(file).suffix for file in noted["kept"]} == {".nbi"}
     warming = Warming(folder.job, [])
@@ -77,4 +77,4 @@ def test_a_job_with_a_function_is_rehearsed_each_time(folder, tmp_path, monkeypa
     job = evolve(read_job(folder.job, [], "spark"), query=query)
     compiled_kernels_marker.write(job)
     assert not compiled_kernels_marker.is_current(job)
-    assert not (tmp_path / "cache").exists()
+    assert not list(tmp_path.glob("cache/skyband/*.json"))

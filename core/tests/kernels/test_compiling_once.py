@@ -39,7 +39,7 @@ print(double({number}), sum(double.stats.cache_hits.values()), flush=True)
 def start(tmp_path):
     """Starts a process that calls the kernel; one that compiles it says so, and waits for a line before it does."""
     (tmp_path / "kernel.py").write_text(KERNEL)
-    own = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    own = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept")}
     started = []
 
     def call(number="1", before="", **options):

@@ -28,13 +28,14 @@ NUMBAS = {"module": "numba", "decorator": "njit"}
 RUN = "import calling\nprint(calling.calling(), sum(calling.calling.stats.cache_hits.values()))"
 A_DAY = 86_400
 OWN = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
-"""Kernels are cached next to their files."""
+"""Kernels that do not use core are cached next to their files."""
 
 
 def run(folder, first="pass"):
     """The kernel's result in a new process, and its number of cache hits."""
     command = [sys.executable, "-c", f"{first}\n{RUN}"]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=True, env=OWN).stdout.split()
+    own = OWN | {"XDG_CACHE_HOME": str(folder / "cache"), "HOME": str(folder)}
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, check=True, env=own).stdout.split()
 
 
 def write(folder, answer, between):

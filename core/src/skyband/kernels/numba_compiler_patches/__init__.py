@@ -1,8 +1,8 @@
 """Fixes of numba: its cache of compiled kernels on disk, and signals that arrive while a kernel runs.
 
-The cache fixes (`without_cache`, `cache_invalidation`), and compilation by one process at a time (`compiling_once`),
-wrap six functions; they are skipped only if one of those is missing. Safety from signals (`signal_safe_returns`)
-replaces the way two kinds of values are created, and is skipped likewise.
+The cache fixes (`without_cache`, `cache_invalidation`), compilation by one process at a time (`compiling_once`) and one
+cache per user (`content_cache`) wrap six functions; they are skipped only if one of those is missing. Safety from
+signals (`signal_safe_returns`) replaces the way two kinds of values are created, and is skipped likewise.
 
 Nothing is changed unless everything it needs is there. Faster compilation is the task of skyband-jit.
 """
@@ -22,6 +22,7 @@ def keeps_with_care() -> bool:
         from numba.core import caching, dispatcher
 
         from skyband.kernels.numba_compiler_patches import cache_invalidation, compiling_once, without_cache
+        from skyband.kernels.numba_compiler_patches.content_cache import look_by_content
 
         _look_at_caching(caching.Cache, caching.IndexDataCacheFile, dispatcher.Dispatcher)
     except (ImportError, AttributeError) as error:
@@ -31,6 +32,7 @@ def keeps_with_care() -> bool:
     cache_invalidation.compile_what_cannot_be_read()
     cache_invalidation.compile_where_a_callee_changed()
     compiling_once.compile_once()
+    look_by_content()
     return True
 
 

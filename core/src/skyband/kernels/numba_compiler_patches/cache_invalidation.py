@@ -7,9 +7,11 @@ callee) and https://github.com/numba/numba/issues/10434 (a file that cannot be r
 
 import inspect
 import pickle
+import re
 import sys
 from collections.abc import Callable, Iterator
-from functools import wraps
+from functools import cache, wraps
+from hashlib import sha256
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
@@ -21,6 +23,7 @@ _UNREADABLE = (ImportError, AttributeError, EOFError, ValueError, TypeError, Ind
 """Errors of reading a pickle that is cut short, damaged, or refers to code that no longer exists."""
 
 _CORE = "skyband.kernels."
+_IMPORT = re.compile(rb"^(?:from|import) ([\w.]+)", re.MULTILINE)
 _NAMED = (FunctionType, type, CPUDispatcher, ModuleType)
 """Types whose values know their module. Other globals are not inspected: that may run code."""
 
@@ -62,23 +65,47 @@ def compile_where_a_callee_changed() -> None:
 
 def _with_callees(begin: Callable[..., None]) -> Callable[..., None]:
     @wraps(begin)
-    def begun(cache: Any, function: Callable[..., Any]) -> None:
-        begin(cache, function)
-        if cache._cache_file is None:  # there is no cache
+    def begun(kept: Any, function: Callable[..., Any]) -> None:
+        begin(kept, function)
+        if kept._cache_file is None:  # there is no cache
             return
         module = sys.modules.get(function.__module__)
-        if module is None:
-            return
-        callees = _callees(module)
-        if any(map(_uses_core, (module, *callees))):
-            file = cache._cache_file
-            file._source_stamp = file._source_stamp, sorted(map(_stamp, callees))
+        if module is not None and uses_core(module):
+            file = kept._cache_file
+            file._source_stamp = file._source_stamp, sources_of(module)
 
     begun.looks_at_callees = True  # type: ignore[attr-defined]
     return begun
 
 
-def _uses_core(module: ModuleType) -> bool:
+@cache
+def uses_core(module: ModuleType) -> bool:
+    """Whether a module, or one whose kernels it calls, imports from `skyband.kernels`."""
+    return any(map(_imports_core, (module, *_callees(module))))
+
+
+@cache
+def sources_of(module: ModuleType) -> list[tuple[str, str]]:
+    """Names and contents of the modules that a module's kernels are compiled from, without itself.
+
+    Those whose kernels it calls, and what they and it import from Skyband or their own package: numba turns a global
+    into a constant.
+    """
+    callees = _callees(module)
+    imported = {sys.modules.get(name) for one in (module, *callees) for name in _imports(one)}
+    return sorted((one.__name__, content_of(one)) for one in callees | imported - {module, None})
+
+
+@cache
+def _imports(module: ModuleType) -> frozenset[str]:
+    """Full names of modules that a module's file imports at its top level."""
+    own = module.__name__.partition(".")[0]
+    named = {name.decode() for name in _IMPORT.findall(_source(module))}
+    named |= {value.__name__ for value in list(vars(module).values()) if inspect.ismodule(value)}
+    return frozenset(name for name in named if name.partition(".")[0] == own or name.startswith("skyband"))
+
+
+def _imports_core(module: ModuleType) -> bool:
     values = [value for value in list(vars(module).values()) if isinstance(value, _NAMED)]
     names = (value.__name__ if inspect.ismodule(value) else str(value.__module__) for value in values)
     return any(name.startswith(_CORE) for name in names)
@@ -102,8 +129,13 @@ def _kernels(module: ModuleType) -> Iterator[CPUDispatcher]:
     return (value for value in list(vars(module).values()) if isinstance(value, CPUDispatcher))
 
 
-def _stamp(module: ModuleType) -> tuple[str, float, int]:
-    """Name, time and size of a module's file, or of the archive that contains it."""
+@cache
+def content_of(module: ModuleType) -> str:
+    """A digest of a module's file, or of the archive that contains it."""
+    return sha256(_source(module)).hexdigest()
+
+
+def _source(module: ModuleType) -> bytes:
     file = Path(str(getattr(module, "__file__", None)))
-    status = next(path for path in (file, *file.parents) if path.exists()).stat()
-    return module.__name__, status.st_mtime, status.st_size
+    found = next(path for path in (file, *file.parents) if path.exists())
+    return found.read_bytes() if found.is_file() else b""

@@ -1,0 +1,101 @@
+"""Kernels are cached once per user, by the content of what they are compiled from."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+KERNEL = """
+from skyband.kernels.nested import kernel_njit, shared_njit
+from ours.limits import LIMIT
+from ours import factors
+
+@shared_njit
+def scaled(number):
+    return number * factors.FACTOR
+
+@kernel_njit
+def total(number):
+    return scaled(number) + LIMIT
+"""
+RUN = """
+from ours.kernel import total
+print(total({number}), sum(total.stats.cache_hits.values()), total.stats.cache_path)
+"""
+
+
+@pytest.fixture
+def user(tmp_path):
+    """Runs the kernel of an environment, a folder, as a user whose caches are in a folder of the test."""
+
+    def run(environment, number="1", **variables):
+        own = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+        own |= {"XDG_CACHE_HOME": str(tmp_path / "cache"), "HOME": str(tmp_path), **variables}
+        command = [sys.executable, "-c", RUN.format(number=number)]
+        ran = subprocess.run(command, capture_output=True, text=True, cwd=environment, check=True, env=own)
+        answer, hits, place = ran.stdout.split()
+        return int(answer), int(hits), place
+
+    return run
+
+
+@pytest.fixture
+def first(tmp_path):
+    """An environment with a package of kernels."""
+    package = tmp_path / "first" / "ours"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "limits.py").write_text("LIMIT = 10\n")
+    (package / "factors.py").write_text("FACTOR = 3\n")
+    (package / "kernel.py").write_text(KERNEL)
+    return package.parent
+
+
+@pytest.mark.parametrize("variable", [None, "NUMBA_CACHE_DIR"])
+def test_another_environment_compiles_nothing(tmp_path, user, first, variable):
+    chosen = {} if variable is None else {variable: str(tmp_path / "chosen")}
+    second = shutil.copytree(first, tmp_path / "second")
+    answer, hits, place = user(first, **chosen)
+    assert (answer, hits) == (13, 0)
+    assert user(second, **chosen) == (13, 1, place)
+    assert place.startswith(str(tmp_path / ("cache/skyband/kernels" if variable is None else "chosen")))
+    assert not list(first.rglob("*.nb?"))
+
+
+@pytest.mark.parametrize(
+    ("file", "was", "becomes", "answer"),
+    [
+        ("kernel.py", "+ LIMIT", "- LIMIT", -7),
+        ("limits.py", "10", "20", 23),
+        ("factors.py", "3", "5", 15),
+    ],
+)
+def test_a_kernel_is_compiled_again_if_anything_it_is_compiled_from_differs(
+    tmp_path, user, first, file, was, becomes, answer
+):
+    second = shutil.copytree(first, tmp_path / "second")
+    changed = second / "ours" / file
+    changed.write_text(changed.read_text().replace(was, becomes))
+    assert user(first)[:2] == (13, 0)
+    assert user(second)[:2] == (answer, 0)
+    assert user(first)[:2] == (13, 1), "both are kept"
+    assert user(second)[:2] == (answer, 1)
+
+
+def test_a_cache_that_others_may_write_to_is_passed_over(tmp_path, user, first):
+    home = tmp_path / "cache" / "skyband" / "kernels"
+    home.mkdir(parents=True)
+    home.chmod(0o777)
+    assert user(first)[2] == str(first / "ours" / "__pycache__")
+    home.chmod(0o700)
+    assert user(first)[2].startswith(str(home))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_cache_of_another_user_is_passed_over(tmp_path, user, first):
+    home = tmp_path / "cache" / "skyband" / "kernels"
+    home.mkdir(parents=True)
+    os.chown(home, 65534, 65534)
+    assert user(first)[2] == str(first / "ours" / "__pycache__")
