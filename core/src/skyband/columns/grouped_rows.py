@@ -23,8 +23,9 @@ class GroupedRows:
         """frames: of the same columns, at least one, each with rows. O(n log n), or O(n) if times ascend."""
         self._frames = frames
         groups, times, *others = (self._numbers(name) for name in (keyed_frames.GROUP, keyed_frames.TIME, *ties))
-        self._times = times
         self._order = _order(groups, times, others)
+        self.times: Int64 = self._in_order(times)
+        """int64[n]: the time of each row, in order."""
         groups = groups if self._order is None else groups[self._order]
         starts = np.append(0, np.flatnonzero(groups[1:] != groups[:-1]) + 1)
         self.keys: UInt64 = groups[starts]
@@ -36,7 +37,7 @@ class GroupedRows:
     def rows(self) -> Rows:
         """Times and the query's own columns, in order: numbers as numpy, lists and ids of any type as Arrow arrays."""
         return Rows(
-            self._in_order(self._times),
+            self.times,
             {
                 name: self._in_order(_as_numpy(self._joined(name)))
                 for name in self._frames[0].schema.names
@@ -53,7 +54,15 @@ class GroupedRows:
 
     def of_groups(self, groups: Array) -> "GroupedRows":
         """The rows of these groups, bool[g], at least one."""
-        rows = np.flatnonzero(np.repeat(groups, self.spans[:, 1] - self.spans[:, 0]))
+        return self._some(np.repeat(groups, self.spans[:, 1] - self.spans[:, 0]))
+
+    def between(self, begin: int, end: int) -> "GroupedRows | None":
+        """The rows at begin <= time < end; None if there are none."""
+        inside = (self.times >= begin) & (self.times < end)
+        return self._some(inside) if inside.any() else None
+
+    def _some(self, mask: Array) -> "GroupedRows":
+        rows = np.flatnonzero(mask)
         rows = rows if self._order is None else self._order[rows]
         return GroupedRows([self._frame.take(pa.array(rows))])  # a stable sort keeps the order of ties
 

@@ -15,6 +15,7 @@ from skyband.groups.small_groups.host import SmallGroups
 from skyband.operator.fingerprint import fingerprint
 from skyband.queries.query import Query
 from skyband.registry import Binding
+from skyband.windows.schedule import Schedule
 
 
 @define(eq=False)
@@ -32,6 +33,12 @@ class BoundQuery:
     def execution(self) -> Execution[Any]:
         """The execution of the query."""
         return execution_of(self.query)
+
+    @cached_property
+    def schedule(self) -> Schedule | None:
+        """The moments of its answers; None if they follow rows."""
+        schedule = None if self.query.rows else getattr(self.query, "schedule", None)
+        return schedule if isinstance(schedule, Schedule) else None
 
     @cached_property
     def group_answers(self) -> pa.Schema:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from attrs import define, field
 
 from skyband import snapshot
-from skyband.arrays import TIME_MIN, Array, UInt64
+from skyband.arrays import TIME_MAX, TIME_MIN, Array, UInt64
 from skyband.columns import keyed_frames
 from skyband.columns.grouped_rows import GroupedRows
 from skyband.columns.state_frame_checks import refused_as_damage
@@ -33,6 +33,7 @@ from skyband.operator.operator_state import OperatorState, check_fits, shard_of
 from skyband.operator.shard import Shard
 from skyband.operator.state_row_checks import StateRowChecks
 from skyband.operator.static_broadcast_table import WholeTable
+from skyband.operator.step_pieces import joined, piece_ends
 from skyband.queries.error_attribution import attributed, check_answers
 from skyband.queries.query import AHEAD, Query
 from skyband.registry import Binding
@@ -207,13 +208,14 @@ class Operator:
         return self._release.up_to(watermark, self._advance(watermark))
 
     def _advance(self, watermark: int) -> pa.RecordBatch:
-        if self.watermark is None or watermark > self.watermark:
+        before = self.watermark
+        if before is None or watermark > before:
             self._state.watermark = watermark
-        return self._run(Until(self.watermark))
+        return self._run(Until(self.watermark), before)
 
     def finish(self, latest: int) -> pa.RecordBatch:
         """The input has ended, `latest` being its last time in any group or shard: answer up to the moment after it."""
-        return self._release.finish(self._run(Until(None, latest)), latest)
+        return self._release.finish(self._run(Until(None, latest), self.watermark), latest)
 
     def take_metrics(self) -> Metrics:
         """Metrics since the last call. Raises EngineError if a row is lost, or counted twice."""
@@ -252,8 +254,11 @@ class Operator:
         """The groups with the largest states, by their values: items retained and bytes. Small groups are left out."""
         return self._groups.largest(most)
 
-    def _run(self, until: Until) -> pa.RecordBatch:
-        """Give a turn to each group that has rows before `until`, or a moment to answer."""
+    def _run(self, until: Until, before: int | None = None) -> pa.RecordBatch:
+        """Give a turn to each group that has rows before `until`, or a moment to answer.
+
+        before: the watermark up to which all is answered.
+        """
         started = clock.perf_counter()
         self._check_whole()
         self._whole = False  # until the end
@@ -261,7 +266,7 @@ class Operator:
             ready = self._state.waiting.release(until.watermark)
             self._counters.released += sum(map(keyed_frames.own_count, ready))
             try:
-                answers = self._groups.run(GroupedRows(ready, self.query.ties) if ready else None, until)
+                answers = self._answers(GroupedRows(ready, self.query.ties) if ready else None, until, before)
             except TooManyMomentsError as error:
                 newest = self.progress.newest if until.latest is None else until.latest
                 raise EngineError(f"{error}; the latest row is at {instant(newest or 0).plain()}") from error
@@ -271,6 +276,21 @@ class Operator:
             return self._bound.no_answers()
         check_answers(self.query, answers, self._bound.whole_answers)
         return answers
+
+    def _answers(self, ready: GroupedRows | None, until: Until, before: int | None) -> pa.RecordBatch | None:
+        """The answers of all groups, in pieces of time if they are many."""
+        schedule, end = self._bound.schedule, until.moment if until.latest is None else until.latest
+        cuts = [] if schedule is None else piece_ends(schedule, len(self._groups), before, ready, end)
+        begin, answers = TIME_MIN, list[pa.RecordBatch]()
+        for cut in cuts:
+            rows = None if ready is None else ready.between(begin, cut)
+            piece = self._groups.run(rows, Until(cut, silent=until.silent))
+            answers += [] if piece is None else [piece]
+            begin = cut
+        rows = ready if ready is None or not cuts else ready.between(begin, TIME_MAX)
+        last = self._groups.run(rows, until)
+        answers += [] if last is None else [last]
+        return joined(answers)
 
     def _check_whole(self) -> None:
         """Raise BrokenError if a call was cut short: its rows are in some groups but not in others."""

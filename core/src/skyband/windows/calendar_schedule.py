@@ -105,6 +105,8 @@ class CalendarSchedule(Schedule):
         self._starts_anew = [
             _boundaries(window) if isinstance(window, CalendarLength) and window.so_far else None for window in windows
         ]
+        days = sum(starts is not None for starts in self._starts_anew)
+        self.rate = (1 / every.length if isinstance(every, Duration) else 1 / _DAY) + days / _DAY
         calendar = [length if isinstance(length, CalendarLength) else None for length in (every, *windows)]
         self._has_any_zone = [length is not None and length.column is not None for length in calendar]
         of_months = any(length is not None and length.unit in _MONTHS and not length.so_far for length in calendar[1:])

@@ -23,15 +23,19 @@ class Moments(NamedTuple):
 
 
 MOST_MOMENTS = 2**26
-"""The most moments answered in one step: a year of half seconds."""
+"""The most moments of a group answered in one step: a year of half seconds."""
+MOST_ANSWERED = 2**27
+"""The most moments of all groups and queries answered in one step, which returns their answers together."""
 
 
 class TooManyMomentsError(EngineError):
     """More moments are due in one step than can be answered, usually because one row is far ahead of all others."""
 
-    def __init__(self, count: int, begin: str, end: str) -> None:
+    def __init__(self, count: int, begin: int, end: int, groups: int = 1) -> None:
+        span = f"from {instant(begin).plain()} to {instant(end).plain()}" + (f" in {groups:,} groups" * (groups > 1))
         super().__init__(
-            f"{count:,} moments are due from {begin} to {end}, but one step answers at most {MOST_MOMENTS:,}: "
+            f"{count:,} moments are due {span}, but one step answers at most {MOST_MOMENTS:,} for a group and "
+            f"{MOST_ANSWERED:,} in all: "
             'set query.ahead, such as ahead = "1 day", to drop and count rows that are further ahead of all '
             "others; or answer less often, by a longer `every` or slide of a rule"
         )
@@ -60,6 +64,8 @@ class Schedule:
         """int64[b, 3]: the distinct slides and phases, with the longest window of each."""
         self.gapless = bool((self.windows >= self.slides).any())
         """Whether every session ends at a moment."""
+        self.rate = float((1 / self.slides).sum())
+        """The moments in a microsecond."""
         self._shortest_silence = self.horizon + 1 - int(self.slides_with_longest_window[:, 0].min())
         """The shortest silence that can end a session."""
 
@@ -201,7 +207,9 @@ class Regular(Schedule):
 
 def schedule_for_rules(longest: int) -> Schedule:
     """A schedule in which any moment may be one of a later rule, while the longest window holds a row."""
-    return Schedule([longest], [1], [0])
+    schedule = Schedule([longest], [1], [0])
+    schedule.rate = 0.0  # rules have their own
+    return schedule
 
 
 class EachRow(Schedule):
@@ -212,6 +220,7 @@ class EachRow(Schedule):
 
     def __init__(self, window: int) -> None:
         super().__init__([window], [1], [0])
+        self.rate = 0.0
 
     def next_due(self, lasts: Int64, reached: int) -> int:  # noqa: ARG002 - it waits for no moment
         return int(lasts.min()) + self.horizon
@@ -223,7 +232,7 @@ class EachRow(Schedule):
 def check_count(count: int, begins: Any, ends: Any) -> None:
     """Raise TooManyMomentsError if spans contain more moments than memory allows."""
     if count > MOST_MOMENTS:
-        raise TooManyMomentsError(count, instant(int(np.min(begins))).plain(), instant(int(np.max(ends))).plain())
+        raise TooManyMomentsError(count, int(np.min(begins)), int(np.max(ends)))
 
 
 def united(begins: Int64, ends: Int64) -> tuple[Int64, Int64]:
