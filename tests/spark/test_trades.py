@@ -21,7 +21,12 @@ STREAM = [
 
 
 @pytest.mark.parametrize(
-    ("question", "parts", "settings"), [(BURN, 1, []), (ACCOUNTS, 3, STREAM), (STORIES, 3, STREAM)]
+    ("question", "parts", "settings"),
+    [
+        (ACCOUNTS, 3, STREAM),
+        pytest.param(STORIES, 3, STREAM, marks=pytest.mark.slow),
+        pytest.param(BURN, 1, [], marks=pytest.mark.slow),
+    ],
 )
 def test_answers_are_those_of_the_oracle(question, parts, settings, session, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
