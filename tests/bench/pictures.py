@@ -1,13 +1,18 @@
 """Tables of measurements, and a picture of each."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from attrs import frozen
+from skyband_compare.plots.saving import save
+from skyband_compare.plots.theme import altair, config
 
 ORDERED = 8
-"""Names along the axis, if no more than so many, are taken to be in an order, and their points are joined."""
+"""Up to this many names along the axis are taken to be in an order, so that their points are joined."""
+MOST_TICKS = 12
+"""Up to this many numbers along the axis each have a tick."""
+_WIDE, _TALL = 640, 340
 
 
 @frozen
@@ -24,30 +29,39 @@ class Measured:
     drawn: int
     scale: str = "log"
 
+    def column(self, header: str) -> list[Any]:
+        """The values of a column."""
+        place = self.headers.index(header)
+        return [row[place] for row in self.rows]
 
-def draw(measured: Measured, file: Path) -> None:
-    """One line a drawn column; points alone over names that are in no order."""
-    import matplotlib
 
-    matplotlib.use("agg")
-    from matplotlib import pyplot
+def draw(measured: Measured, file: Path, notes: Sequence[str] = ()) -> None:
+    """Write an SVG, PNG or page: a line for each drawn column, or points for names without an order.
 
+    notes: lines below the title.
+    """
+    alt = altair()
     along = [row[0] for row in measured.rows]
     named = any(isinstance(value, str) for value in along)
-    scattered = named and len(along) > ORDERED
-    figure, axes = pyplot.subplots(figsize=(9, 5))
-    for place in range(1, measured.drawn + 1):
-        values = [np.nan if row[place] is None else row[place] for row in measured.rows]
-        axes.plot(along, values, "o" if scattered else "o-", label=measured.headers[place])
-    axes.set(title=measured.title, xlabel=measured.headers[0], ylabel=measured.unit, yscale=measured.scale)
-    if not named:
-        axes.set_xscale("log" if max(along) > 20 * min(along) else "linear")
-        axes.set_xticks(along, [f"{value:g}" for value in along])
-        axes.minorticks_off()
-    if scattered:
-        pyplot.setp(axes.get_xticklabels(), rotation=45, ha="right")
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    points = [
+        {"along": row[0], "series": header, "value": float(value)}
+        for row in measured.rows
+        for header, value in zip(measured.headers[1 : measured.drawn + 1], row[1:], strict=False)
+        if value is not None
+    ]
+    chart = alt.Chart(alt.InlineData(values=points))
+    chart = chart.mark_point() if named and len(along) > ORDERED else chart.mark_line(point=len(along) <= MOST_TICKS)
+    if named:
+        axis = alt.X("along:N", sort=None, title=measured.headers[0])
+    else:
+        spread = min(along) > 0 and max(along) > 20 * min(along)
+        scale = alt.Scale(type="log" if spread else "linear", zero=False)
+        ticks = alt.Axis(values=along, format=",.8~g") if len(along) <= MOST_TICKS else alt.Axis()
+        axis = alt.X("along:Q", title=measured.headers[0], scale=scale, axis=ticks)
+    chart = chart.encode(
+        axis,
+        alt.Y("value:Q", title=measured.unit, scale=alt.Scale(type=measured.scale)),
+        alt.Color("series:N", sort=None, title=None),
+    ).properties(width=_WIDE, height=_TALL, title=alt.Title(measured.title, subtitle=list(notes)))
     file.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(file, bbox_inches="tight")
-    pyplot.close(figure)
+    save(chart.configure(**config()), file)
