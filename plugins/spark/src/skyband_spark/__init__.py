@@ -7,7 +7,5 @@ counts = requests.transform(spark.apply, query, backends={"sketch": "k-skb"})
 
 from skyband.lazy_names import lazy_names
 
-__getattr__ = lazy_names(
-    __name__,
-    {**dict.fromkeys(("ROCKSDB", "SETTINGS", "apply", "bad_rows", "files", "session"), "program"), "states": "states"},
-)
+_PROGRAM = dict.fromkeys(("ROCKSDB", "SETTINGS", "apply", "bad_rows", "files", "session"), "program")
+__getattr__ = lazy_names(__name__, {**_PROGRAM, "preflight": "session_check", "states": "states"})

@@ -72,6 +72,14 @@ class SparkEngine(JobEngine):
 
         check_belong(checkpoint, folder)
 
+    def session_findings(self, job: CheckedJob) -> tuple[str, bool]:
+        from skyband_spark.job_session import spark_session
+        from skyband_spark.session_check import preflight
+
+        with spark_session(job, Progress()) as session:
+            made = preflight(session)
+        return str(made), made.met
+
     def run(self, job: CheckedJob, progress: Progress, savepoint: Path | None = None) -> Totals:
         from skyband_spark import run as run_spark
         from skyband_spark.warming.precompile import Warming

@@ -17,14 +17,18 @@ _ROWS = 100_000
 
 @click.command(short_help="Check a job, or propose one for data.")
 @job_options
+@click.option(
+    "--session", is_flag=True,
+    help="Also start Spark with the job's settings, and check that it can run a stream: a line for each requirement.",
+)  # fmt: skip
 @click.argument("job", type=click.Path(exists=True))
-def command(job: str, sets: tuple[str, ...], engine: str) -> None:
+def command(job: str, sets: tuple[str, ...], engine: str, session: bool) -> None:
     """Check a job without running it, and report every problem at once.
 
     If the source is on this machine, the check also covers its columns, whether `where` and `select` have a value for
     each of its first rows, and whether the first 100,000 rows keep what the query promises, such as repeats = "never".
     For a query that keeps rows in reserve, as with `longest` and `most`, it estimates the rows and bytes kept; for a
-    window "ever", the size after the first rows. Neither Spark nor Java is started.
+    window "ever", the size after the first rows. Only --session starts Spark and Java.
 
     Given a file or folder of data, it prints a first job: the columns, how to read them, and a query that fits; on
     stderr, what was observed and what was guessed. `skyband check requests.csv > job.toml` saves the job.
@@ -68,6 +72,20 @@ def command(job: str, sets: tuple[str, ...], engine: str) -> None:
         click.echo(f"{job}: {text}", err=True)
     if reader is not None:
         click.echo(f"{job}: read by {reader}", err=True)
+    if session:
+        _check_session(checked, engine)
+
+
+def _check_session(job: "CheckedJob", engine: str) -> None:
+    from skyband.cli.commands import Failure
+    from skyband.text_tables import visible
+
+    from skyband_jobs.job.engines import engine_named
+
+    found, met = engine_named(engine).session_findings(job)
+    click.echo(visible(found, keep="\n"))
+    if not met:
+        raise click.exceptions.Exit(Failure.exit_code)
 
 
 def _broken_promises(job: "CheckedJob") -> "Iterator[str]":

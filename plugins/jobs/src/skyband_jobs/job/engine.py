@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from skyband.engines.engine import Engine
-from skyband.errors import Problem
+from skyband.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
     from skyband_jobs.job.checked_job import CheckedJob
@@ -53,6 +53,13 @@ class JobEngine(Engine):
 
     def check_belong(self, checkpoint: Path, folder: Path) -> None:
         """Raise ConfigError if a stream that resumed from this checkpoint would lose or hide answers in a folder."""
+
+    def session_findings(self, job: "CheckedJob") -> tuple[str, bool]:  # noqa: ARG002
+        """Start a session with a job's settings, and report whether it has what this engine needs.
+
+        Returns a line for each requirement, and whether all are met. Raises ConfigError if the engine has no session.
+        """
+        raise ConfigError(Problem("--session", f"the engine {self.name!r} has no session to check: use --engine spark"))
 
     @abstractmethod
     def run(self, job: "CheckedJob", progress: "Progress", savepoint: Path | None = None) -> "Totals":

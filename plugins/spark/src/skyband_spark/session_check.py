@@ -1,0 +1,259 @@
+"""Checks what Skyband needs of a Spark session, before a first job: a line for each requirement, with what to set."""
+
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from importlib.metadata import distributions, version
+from platform import python_version
+from typing import TYPE_CHECKING, Any
+
+from attrs import frozen
+from skyband.queries import kinds
+from skyband.registry import backends
+from skyband.text_tables import size
+
+from skyband_spark.errors import sentence
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+OLDEST_SPARK = (4, 1)
+LEAST_MEMORY = 1 << 30
+"""Bytes of memory that a Python worker should have, to compile kernels and hold a state."""
+_WORKERS = 32
+"""The most tasks that look at their worker."""
+_PATIENCE = 120.0
+"""Seconds within which a stream of two rows has committed its first micro-batch."""
+_SEE_LOG = "see the log of Spark for what went wrong; on a cluster, pass a `checkpoint` that all machines reach"
+
+
+@frozen
+class Finding:
+    """One requirement: what it is, what was found, and what to do if it is not met."""
+
+    requirement: str
+    found: str
+    remedy: str | None = None
+
+    @property
+    def met(self) -> bool:
+        """Whether there is nothing to do."""
+        return self.remedy is None
+
+    def __str__(self) -> str:
+        line = f"{'yes' if self.met else 'no ':<3}  {self.requirement}: {self.found}"
+        return line if self.met else f"{line}\n     {self.remedy}"
+
+
+@frozen
+class Preflight:
+    """The findings in the order of their checks; `print` shows a line for each."""
+
+    findings: tuple[Finding, ...]
+
+    @property
+    def met(self) -> bool:
+        """Whether every requirement is met."""
+        return all(finding.met for finding in self.findings)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.findings))
+
+
+def preflight(session: "SparkSession", checkpoint: str | None = None) -> Preflight:
+    """Check that a session can run Skyband: versions, settings, workers, and one stream of two rows.
+
+    It reads no data of yours, and writes only the checkpoint of that stream. It takes a few seconds.
+
+    Parameters
+    ----------
+    session : SparkSession
+        a classic session, or one of Spark Connect
+    checkpoint : str, default None
+        a folder that all machines reach and that does not exist yet; None: a temporary folder, which only serves where
+        Spark runs on one machine
+
+    Returns
+    -------
+    Preflight
+        `met` is whether all is well, `findings` has each check; `print` shows them
+    """
+    findings = [_spark(session), _plugins(), _state_store(session), _arrow(session), *_workers(session)]
+    if all(finding.met for finding in findings):
+        findings.append(_stream(session, checkpoint))
+    else:
+        findings.append(Finding("a stateful stream", "not tried", "fix the lines above, and check again"))
+    return Preflight(tuple(findings))
+
+
+def _spark(session: Any) -> Finding:
+    kind = "classic" if hasattr(session, "_jsparkSession") else "Spark Connect"
+    number = tuple(int(part) for part in session.version.split(".")[:2])
+    oldest = ".".join(map(str, OLDEST_SPARK))
+    old = number < OLDEST_SPARK
+    return Finding("Spark", f"{session.version}, {kind}", f"use Spark {oldest} or later" if old else None)
+
+
+def _plugins() -> Finding:
+    """Some installers leave out the entry points by which plugins are found."""
+    usable = kinds()
+    found = f"{version('skyband')}, Python {python_version()}; {len(usable)} queries, {len(backends())} backends"
+    lacking = "install a plugin, such as skyband-distinct, with pip, so that its entry points are there too"
+    return Finding("Skyband on the driver", found, None if usable else lacking)
+
+
+def _state_store(session: Any) -> Finding:
+    from skyband_spark.program import ROCKSDB
+
+    key = "spark.sql.streaming.stateStore.providerClass"
+    provider = session.conf.get(key, "Spark's default")
+    remedy = f"create the session with skyband.spark.session(), or set {key}={ROCKSDB}"
+    return Finding("state store", provider.rpartition(".")[2], None if provider == ROCKSDB else remedy)
+
+
+def _arrow(session: Any) -> Finding:
+    key = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    rows = int(session.conf.get(key, "10000"))
+    small = 0 < rows < 1000
+    remedy = f"set {key}=100000: each batch costs Python some time, however few rows it has" if small else None
+    return Finding("Arrow batches", "of any size" if rows <= 0 else f"of up to {rows:,} rows", remedy)
+
+
+def _workers(session: Any) -> Iterator[Finding]:
+    """What the Python workers have; they are looked at without Skyband, which they may lack."""
+    try:
+        tasks = min(_WORKERS, int(session.sparkContext.defaultParallelism))
+    except Exception:  # Spark Connect has no context, and raises an error of its own for it
+        tasks = 2
+    names = sorted(_distributions())
+    try:
+        rows = session.range(0, tasks, 1, tasks).mapInArrow(_look(names), "seen string").collect()
+    except Exception as error:  # whatever Spark raises where a worker does not start
+        remedy = "make the workers' Python start, and install pyarrow there: see spark.pyspark.python"
+        yield Finding("Python workers", sentence(str(error)), remedy)
+        return
+    workers = [json.loads(row.seen) for row in rows]
+    yield _same("Python on the workers", {worker["python"] for worker in workers}, python_version())
+    for name in names:
+        seen = {worker["versions"][name] for worker in workers}
+        if seen != {_distributions()[name]}:
+            yield _same(f"{name} on the workers", seen, _distributions()[name])
+    unwritable = sorted({worker["cache"] for worker in workers} - {None})
+    yield Finding(
+        "kernels can be cached",
+        "on all workers" if not unwritable else f"not in {', '.join(unwritable)}",
+        "set spark.executorEnv.NUMBA_CACHE_DIR to a folder that only the workers' user can write to"
+        if unwritable
+        else None,
+    )
+    limits = [worker["memory"] for worker in workers if worker["memory"] is not None]
+    small = limits and min(limits) < LEAST_MEMORY
+    yield Finding(
+        "memory of a worker",
+        f"limited to {size(min(limits))}" if limits else "not limited",
+        f"give the workers at least {size(LEAST_MEMORY)}: spark.executor.pyspark.memory, or the container's"
+        if small
+        else None,
+    )
+
+
+def _distributions() -> dict[str, str]:
+    """The versions of what must be the same on driver and workers."""
+    found = {distribution.name: distribution.version for distribution in distributions()}
+    return {name: number for name, number in found.items() if name and (name.startswith("skyband") or name == "numba")}
+
+
+def _same(requirement: str, seen: set[str | None], here: str) -> Finding:
+    found = ", ".join(sorted("missing" if value is None else value for value in seen))
+    remedy = f"the driver has {here}: install the same on both, or ship one environment with spark.archives"
+    return Finding(requirement, found, None if seen == {here} else remedy)
+
+
+def _look(names: list[str]) -> Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]:
+    """A function that travels by value, as a nested one does, and needs nothing of Skyband."""
+
+    def look(batches: Any) -> Any:
+        import json
+        import os
+        import platform
+        import tempfile
+        from importlib.metadata import PackageNotFoundError, version
+        from pathlib import Path
+
+        import pyarrow as pa
+
+        def version_of(name: str) -> str | None:
+            try:
+                return version(name)
+            except PackageNotFoundError:
+                return None
+
+        def refused() -> str | None:
+            home = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+            try:
+                Path(home).mkdir(parents=True, exist_ok=True)
+                tempfile.TemporaryFile(dir=home).close()
+            except OSError:
+                return home
+            return None
+
+        def limit() -> int | None:
+            limits = []
+            try:
+                import resource
+
+                limits.append(resource.getrlimit(resource.RLIMIT_AS)[0])
+            except ImportError:
+                pass
+            for file in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+                try:
+                    limits.append(int(Path(file).read_text("utf-8")))
+                except (OSError, ValueError):
+                    continue
+            real = [number for number in limits if 0 < number < 1 << 50]
+            return min(real, default=None)
+
+        for _ in batches:
+            seen = {"python": platform.python_version(), "versions": {name: version_of(name) for name in names}}
+            seen |= {"cache": refused(), "memory": limit()}
+            yield pa.RecordBatch.from_pydict({"seen": [json.dumps(seen)]})
+
+    return look
+
+
+def _stream(session: Any, checkpoint: str | None) -> Finding:
+    """One micro-batch of two rows through the state store and the Python workers."""
+    name, began = "a stateful stream of two rows", time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="skyband-session-", ignore_cleanup_errors=True) as folder:
+        try:
+            problem = _first_micro_batch(session, checkpoint or f"{folder}/checkpoint")
+        except Exception as error:  # whatever Spark, a worker or a plugin raises: it is what was asked for
+            problem = str(error)
+    if problem is None:
+        return Finding(name, f"committed after {time.monotonic() - began:.1f} s")
+    return Finding(name, sentence(problem), _SEE_LOG)
+
+
+def _first_micro_batch(session: Any, checkpoint: str) -> str | None:
+    """Start a stream, wait for its first commit, and stop it. Returns what went wrong."""
+    from skyband_spark import program as spark
+
+    query: dict[str, Any] = {"time": "timestamp", "windows": ["1 minute"], "every": "1 minute"}
+    if "distinct-count" in kinds():
+        query |= {"kind": "distinct-count", "item": "value"}
+    else:
+        query |= {"kind": "heavy-hitters", "object": "value", "k": 1}
+    rows = session.readStream.format("rate-micro-batch").option("rowsPerBatch", 2).load()
+    answers = spark.apply(rows, query, shards=1).writeStream.format("noop")
+    running, latest = answers.option("checkpointLocation", checkpoint).start(), time.monotonic() + _PATIENCE
+    try:
+        while running.isActive and running.lastProgress is None and time.monotonic() < latest:
+            time.sleep(0.1)
+        failed = running.exception()
+        if failed is not None:
+            return str(failed)
+        return None if running.lastProgress is not None else f"no micro-batch within {_PATIENCE:.0f} s"
+    finally:
+        running.stop()
