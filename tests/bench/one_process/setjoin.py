@@ -179,23 +179,16 @@ def again(entries: list[list[int]], window: int) -> float:
 
 def draw(name: str, tables: Tables, folder: Path) -> None:
     """One picture a table of windows or k: its first column along, a line for each other one."""
-    import matplotlib
+    sys.path.append(str(Path(__file__).parents[2]))
+    from bench import pictures
 
-    matplotlib.use("agg")
-    from matplotlib import pyplot
-
-    folder.mkdir(parents=True, exist_ok=True)
     for number, (title, (headers, rows)) in enumerate(tables.items(), 1):
-        if isinstance(rows[0][0], str):
-            continue
-        figure, axes = pyplot.subplots(figsize=(8, 5))
-        for place, header in enumerate(headers[1:], 1):
-            if not header.startswith(("x ", "MB")):
-                axes.plot([row[0] for row in rows], [row[place] for row in rows], "o-", label=header)
-        axes.set(title=title, xlabel=headers[0], xscale="log", yscale="log")
-        axes.legend(fontsize="small")
-        figure.savefig(folder / f"setjoin-{name}-{number}.png", bbox_inches="tight")
-        pyplot.close(figure)
+        drawn = [place for place, header in enumerate(headers) if not header.startswith(("x ", "MB"))]
+        if not isinstance(rows[0][0], str):
+            some = [[row[place] for place in drawn] for row in rows]
+            unit = "pairs" if title.startswith("Pairs") else "sets a second"
+            measured = pictures.Measured(title, [headers[place] for place in drawn], some, unit, len(drawn) - 1)
+            pictures.draw(measured, folder / f"setjoin-{name}-{number}.svg")
 
 
 PARTS = {"windows": windows, "k": by_k, "calls": calls, "peers": peers}

@@ -6,7 +6,7 @@ Thread CPU nanoseconds an object (answers read out included), objects retained a
 the ratios hold on a noisy machine too. Windows are in rows; scores are uniform, as the thesis has them, or rise or fall
 all along by 16 times as much as they scatter. The granularity says in which steps windows
 and slides were drawn, which the thesis leaves open and which decides how many views there are. `--pictures` draws each
-figure of the thesis, a panel for each granularity, with the default beside the thesis's three.
+figure of the thesis for each granularity, with the default next to the thesis's three.
 
 `mintopk` answers every query alone, so for many queries it is measured on SAMPLE of them and multiplied (marked ~).
 """
@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import skyband
@@ -157,45 +157,30 @@ def caught_up(name: str, workload: list[TopKQuery], numbers: np.ndarray, scores:
 
 
 def draw(rows: Sequence[Row], folder: Path) -> None:
-    """Every figure of the thesis that `rows` hold, one file each."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Every figure of the thesis that `rows` hold, a file for each granularity."""
     zoom, of, zoomed = ZOOMED
-    for name in dict.fromkeys(one.experiment.time_figure for one in rows):
-        mine = [one for one in rows if one.experiment.time_figure == name]
-        picture(folder, name, "ns of CPU an object", mine, BACKENDS, "nanoseconds")
-        if name == of:
+    for experiment in dict.fromkeys(one.experiment for one in rows):
+        mine = [one for one in rows if one.experiment == experiment]
+        picture(folder, experiment.time_figure, "ns of CPU an object", mine, BACKENDS, "nanoseconds")
+        if experiment.time_figure == of:
             picture(folder, zoom, "ns of CPU an object", mine, zoomed, "nanoseconds")
-        if mine[0].experiment.memory_figure:
-            picture(folder, mine[0].experiment.memory_figure, "megabytes of state", mine, BACKENDS, "megabytes")
+        if experiment.memory_figure:
+            picture(folder, experiment.memory_figure, "megabytes of state", mine, BACKENDS, "megabytes")
 
 
 def picture(
     folder: Path, name: str, measure: str, rows: Sequence[Row], backends: Sequence[str], attribute: str
 ) -> None:
-    """One figure: a panel for each granularity, queries along, a line for each backend, both scales logarithmic."""
-    import matplotlib
+    """One figure: queries along, a line for each backend."""
+    sys.path.append(str(Path(__file__).parents[2]))
+    from bench import pictures
 
-    matplotlib.use("agg")
-    from matplotlib import pyplot
-
-    panels = list(dict.fromkeys(one.experiment for one in rows))
-    figure, axes = pyplot.subplots(
-        1, len(panels), figsize=(5 * len(panels), 4), sharey=True, squeeze=False, layout="constrained"
-    )
-    for experiment, panel in zip(panels, axes[0], strict=True):
-        mine = [one for one in rows if one.experiment == experiment]
-        for backend in backends:
-            values: list[Any] = [getattr(one.found[backend], attribute) for one in mine]
-            place = BACKENDS.index(backend)
-            panel.plot(range(len(mine)), values, f"C{place}{'osD^'[place]}", linestyle="-", label=backend)
-        panel.set_xticks(range(len(mine)), [f"{one.queries:,}\n{one.views:,} views" for one in mine])
-        steps = "" if experiment.varied == "k" else f" in steps of {experiment.steps:,}"
-        panel.set(title=f"{experiment.varied}{steps}", xlabel="queries, and views at one time", yscale="log")
-    axes[0][0].set_ylabel(measure)
-    axes[0][0].legend(fontsize="small")
-    figure.suptitle(f"Figure {name}: what varies, and how finely")
-    figure.savefig(folder / f"figure-{name}.png", dpi=110)
-    pyplot.close(figure)
+    (experiment,) = {one.experiment for one in rows}
+    lines = [[one.queries, *(getattr(one.found[backend], attribute) for backend in backends)] for one in rows]
+    title = f"Figure {name}: {experiment.varied} in steps of {experiment.steps:,}"
+    measured = pictures.Measured(title, ["queries", *backends], lines, measure, len(backends))
+    views = ", ".join(f"{one.queries:,} queries have {one.views:,} views" for one in rows)
+    pictures.draw(measured, folder / f"figure-{name}-{experiment.steps}.svg", [views])
 
 
 def warm_up() -> None:
