@@ -1,4 +1,4 @@
-"""The recipes by trade on Spark: as streams, as a batch of two jobs, and as a dbt model."""
+"""The recipes by trade on Spark: as streams, one of them over the answers of a batch, and as a dbt model."""
 
 import pyarrow.parquet as pq
 import pytest
@@ -25,7 +25,7 @@ STREAM = [
     [
         (ACCOUNTS, 3, STREAM),
         pytest.param(STORIES, 3, STREAM, marks=pytest.mark.slow),
-        pytest.param(BURN, 1, [], marks=pytest.mark.slow),
+        pytest.param(BURN, 1, STREAM, marks=pytest.mark.slow),
     ],
 )
 def test_answers_are_those_of_the_oracle(question, parts, settings, session, tmp_path, monkeypatch):
