@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from skyband.errors import InputError
+from skyband.errors import ConfigError, InputError
 from skyband_jobs.files.json_spelling import spelt
 from skyband_jobs.files.source_files import open_files
 from skyband_jobs.job.model import Source
@@ -43,13 +43,47 @@ def test_json_is_read_as_its_own_text_for_text_columns(tmp_path, value):
 
 def test_a_float_can_be_written_by_name_next_to_the_same_text(tmp_path):
     path = json_file(
-        tmp_path, '{"v": "NaN", "s": {"v": "NaN", "l": ["INF", 1, "-Infinity"]}}', '{"v": 1.5, "s": {"v": 1}}'
+        tmp_path, '{"v": "NaN", "s": {"v": "NaN", "l": ["+INF", 1, "-Infinity"]}}', '{"v": 1.5, "s": {"v": 1}}'
     )
     (first, second) = json_values(path, "v DOUBLE, s STRUCT<v: STRING, l: ARRAY<DOUBLE>>")
     assert math.isnan(first.pop("v")) and first == {"s": {"v": "NaN", "l": [math.inf, 1, -math.inf]}}
     assert second == {"v": 1.5, "s": {"v": "1", "l": None}}
-    with pytest.raises(InputError, match=r"line 1: .*number to string"):
-        json_values(json_file(tmp_path, '{"v": "nan"}'), "v DOUBLE")
+    for value in ('"nan"', '"INF"', "Inf", "-NaN"):
+        with pytest.raises(InputError, match=r"line 1: Column\(/v\) .*number to string"):
+            json_values(json_file(tmp_path, f'{{"v": {value}}}'), "v DOUBLE")
+
+
+FLOATS = {
+    "1e400": math.inf, "-1e400": -math.inf, "1e309": math.inf, "1.7976931348623159e308": math.inf,
+    "17976931348623157e292": 1.7976931348623157e308, "0.0000018e314": 1.8e308, "-0": 0.0, "-0.0": -0.0,
+    "0e999999999999": 0.0, "-0e400": -0.0, "1e-400": 0.0, "+INF": math.inf, "-INF": -math.inf, "Infinity": math.inf,
+    "-Infinity": -math.inf, "+Infinity": math.inf, "NaN": math.nan,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("number", FLOATS)
+def test_a_float_beyond_all_numbers_is_infinite_as_on_spark(tmp_path, number):
+    """In a column and in a list; in a column that is not read, it is passed over."""
+    row = f'{{"v": {number}, "x": {{"y": [{number}, "a"]}}, "l": [1, {number}], "t": "{number}"}}'
+    path = json_file(tmp_path, '{"v": 1, "l": []}', row)
+    for schema in ("v DOUBLE, l ARRAY<DOUBLE>, t STRING", "v DOUBLE, l ARRAY<DOUBLE>, t STRING, x STRUCT<z: INT>"):
+        (_, read) = json_values(path, schema)
+        assert repr(read["v"]) == repr(read["l"][1]) == repr(FLOATS[number])
+        assert read["t"] == number
+    assert json_values(path, "t STRING")[1] == {"t": number}
+
+
+@pytest.mark.parametrize("number", ["1e400", "+INF"])
+def test_without_a_schema_a_float_that_arrow_does_not_read_is_refused_by_line(tmp_path, number):
+    with pytest.raises(ConfigError, match=r"a.json: line 2: "):
+        json_values(json_file(tmp_path, '{"v": 1}', f'{{"v": {number}}}'))
+
+
+@pytest.mark.parametrize("value", ["01", "1.", ".5", "-.5", "+1", "1e", "-", "0x10", "1.5d", "inf", "'x'", "NaNN"])
+@pytest.mark.parametrize("kind", ["DOUBLE", "STRING", "DECIMAL(10, 2)", "BIGINT"])
+def test_what_is_no_json_on_spark_is_refused_by_line_in_a_column_of_any_type(tmp_path, value, kind):
+    with pytest.raises(InputError, match=r"a.json: line 2: "):
+        json_values(json_file(tmp_path, '{"v": null}', f'{{"v": {value}}}'), f"v {kind}")
 
 
 def test_without_a_schema_values_of_several_types_are_text(tmp_path):
@@ -87,7 +121,7 @@ VALUES = st.recursive(
 def test_json_spelt_for_text_is_the_same_but_for_its_texts(objects, ascii_only, indent):
     lines = [json.dumps(one, ensure_ascii=ascii_only, separators=None if indent else (",", ":")) for one in objects]
     spelt_lines = spelt(
-        "\n".join(lines).encode(), pa.schema([("a", pa.string()), ("b", pa.list_(pa.string()))])
+        "\n".join(lines).encode(), pa.schema([("a", pa.string()), ("b", pa.list_(pa.string()))]), others=True
     ).splitlines()
     for line, there, one in zip(lines, spelt_lines, objects, strict=True):
         here = json.loads(there)

@@ -1,6 +1,7 @@
 """Text becomes the values that Spark makes of it, by casts and in files, or is refused as supported by Spark only."""
 
 import csv
+import json
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -121,6 +122,34 @@ def test_json_of_any_form_for_text_columns(session, tmp_path):
     here = pa.Table.from_batches(read_json(tmp_path / "a.json", parse_ddl(schema)))
     for name in there.column_names:
         assert repr(here[name].to_pylist()) == repr(there[name].to_pylist()), name
+
+
+NAMES_OF_FLOATS = ["NaN", "INF", "+INF", "-INF", "Infinity", "+Infinity", "-Infinity", "1.7976931348623158e308", "-0"]
+
+
+@pytest.mark.parametrize("quoted", [False, True], ids=["bare", "text"])
+@pytest.mark.parametrize("kind", ["DOUBLE", "FLOAT", "STRING", "DECIMAL(10, 2)", "BIGINT", "BOOLEAN"])
+def test_values_near_each_form_of_a_number_in_json(session, tmp_path, kind, quoted):
+    """What is corrupt on Spark is refused here by line, and nothing else."""
+    forms = [*NUMBERS, *NAMES_OF_FLOATS, "true", "null"]
+    texts = [text for text in texts_near(forms, 13, 400) if text and not set(text) & set(', "')]
+    lines = [f'{{"n": {n}, "v": {json.dumps(text) if quoted else text}}}' for n, text in enumerate(texts)]
+    (tmp_path / "all.json").write_text("\n".join(lines))
+    source = Source(format="json", path=str(tmp_path / "all.json"), schema=f"n INT, v {kind}")
+    reader = session.read.options(**spark_defaults(source)).schema(f"{source.schema}, _corrupt_record STRING")
+    there = reader.json(source.path).cache().select("v", "_corrupt_record").toArrow().to_pylist()
+    schema, differing = parse_ddl(source.schema), {}
+    for text, line, expected in zip(texts, lines, there, strict=True):
+        (tmp_path / "one.json").write_text(line)
+        right = expected["_corrupt_record"] is None
+        try:
+            here = repr(*pa.Table.from_batches(read_json(tmp_path / "one.json", schema))["v"].to_pylist())
+        except InputError as error:
+            here = None
+            assert "line 1: " in str(error) or error.row == 0, error
+        if here != (repr(expected["v"]) if right else None):
+            differing[text] = (here, expected)
+    assert differing == {}
 
 
 def test_times_of_int96_in_all_years(session, tmp_path):

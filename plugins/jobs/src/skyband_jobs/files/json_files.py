@@ -16,7 +16,7 @@ from skyband.errors import InputError, Problem
 
 from skyband_jobs.files.csv_dialect import text_options
 from skyband_jobs.files.json_objects import object_blocks, one_a_line
-from skyband_jobs.files.json_spelling import spelt
+from skyband_jobs.files.json_spelling import differs, spelt
 from skyband_jobs.files.refused_rows import LINES as LINE_RECORDS
 from skyband_jobs.files.refused_rows import RefusedRows, line_bounds, readable_records
 from skyband_jobs.files.text_blocks import MOST, Block, ByteRange, blocks, is_utf8
@@ -315,7 +315,9 @@ def _check_maps(columns: pa.Schema) -> None:
 def _rows(lines: bytes, columns: pa.Schema | None) -> pa.Table:
     _check_objects(lines)
     try:
-        return _as_arrow(lines, None if columns is None else _as_parsed(columns))
+        table = _as_arrow(lines, None if columns is None else _as_parsed(columns))
+        if columns is None or not any(map(differs, table.columns)):
+            return table
     except pa.ArrowInvalid as error:
         if columns is None:
             return _mixed(lines, error)
@@ -346,7 +348,7 @@ def _mixed(lines: bytes, error: pa.ArrowInvalid) -> pa.Table:
         part[names[-1]] = None
         schema = pa.schema(list(_struct_of(texts)))
         try:
-            return _as_arrow(spelt(lines, schema), schema, "infer")
+            return _as_arrow(spelt(lines, schema, True), schema, "infer")
         except pa.ArrowInvalid as further:
             error = further
     raise error

@@ -10,10 +10,24 @@ _MOST = 1 << 29
 """The most bytes of lines: three times as many need offsets of 32 bits."""
 
 
-def spelt(lines: bytes, columns: pa.Schema) -> bytes:
-    """The lines with any value as text where the type is STRING or DECIMAL, and floats written by name.
+def differs(column: pa.ChunkedArray | pa.Array) -> bool:
+    """Whether a column has floats that Arrow may have read from what Spark refuses: Inf, -NaN; or has -0 from 0."""
+    if isinstance(column, pa.ChunkedArray):
+        return any(map(differs, column.chunks))
+    if pa.types.is_list(column.type):
+        return differs(column.flatten())
+    if pa.types.is_struct(column.type):
+        return any(map(differs, column.flatten()))
+    if not pa.types.is_floating(column.type):
+        return False
+    values = column.drop_null().to_numpy()
+    return not np.isfinite(values).all() or bool(np.signbit(values[values == 0]).any())
 
-    O(bytes), whatever they contain.
+
+def spelt(lines: bytes, columns: pa.Schema, others: bool = False) -> bytes:
+    """The lines with any value as text where the type is STRING or DECIMAL, and floats as Spark reads them.
+
+    O(bytes), whatever they contain. others: whether other columns are read too.
     """
     nodes = _Nodes()
     nodes.add([pa.struct(list(columns))], [""])
@@ -21,7 +35,7 @@ def spelt(lines: bytes, columns: pa.Schema) -> bytes:
     out = np.empty(3 * len(text) + 2, np.uint8)
     places = (np.array(one, np.int64) for one in (nodes.kinds, nodes.firsts, nodes.lasts))
     names, ends = np.frombuffer(b"".join(nodes.names) or b" ", np.uint8), np.cumsum([*map(len, nodes.names)])
-    return out[: json_spelt(text, *places, names, ends.astype(np.int64), out)].tobytes()
+    return out[: json_spelt(text, *places, names, ends.astype(np.int64), others, out)].tobytes()
 
 
 @define
