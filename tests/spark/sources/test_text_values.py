@@ -71,6 +71,39 @@ def test_casts_of_texts_near_each_form(session, tmp_path, kind):
     assert there.count("None") < 0.99 * len(texts)
 
 
+ZONES = [
+    "", "Z", "z", "UTC", "utc", "UT", "GMT", "GMT0", "GMT+2", "GMT+02:00", "GMT+0200", "UTC+01:00", "UTC+1", "UTC+1:30",
+    "UT-2:30", "+1:30", "+1", "+0130", "+01:30:15", "-00:00", "+18:00", "+18:01", "-1:3", "+1:3:5", "+130", "UTC+", "A",
+    "[Europe/Paris]", "+01:00[Europe/Paris]", "Z[UTC]", "europe/paris", "Europe/Nowhere", "GMTEurope/Paris", "UTC +1",
+    "+01:00 Europe/Paris", "EST5EDT", "posix/Europe/Paris", "PM", "UTC0", "+ 1", "SystemV/PST8PDT",
+]  # fmt: skip
+CLOCKS = [
+    "2020-01-02 03:04:05", "2020-07-02T3:4:5.678", "2020-01-02 03:04", "2020-01-02 03", "2020-01-02", "2020",
+    "T12:34:56", "12:34:56", "T12:34", "12:34", "T12", ":34", "T24:00", "T12:60", "now", "epoch",
+]  # fmt: skip
+
+
+def test_a_cast_of_a_time_with_any_zone_is_spark_s_or_refused_by_name(session, tmp_path):
+    """No null where Spark has a time: a zone with a name and a time without a day, which is today, are refused."""
+    java = sorted(session._jvm.java.time.ZoneId.getAvailableZoneIds())
+    java += sorted(session._jvm.java.time.ZoneId.SHORT_IDS.keySet())
+    texts = [clock + space + zone for clock in CLOCKS for zone in ZONES for space in ("", " ")]
+    texts += [f"2020-01-02 03:04:05 {zone}" for zone in java]
+    pq.write_table(pa.table({"n": pa.array(range(len(texts))), "t": texts}), tmp_path / "t.parquet")
+    cast = "unix_micros(TRY_CAST(t AS TIMESTAMP)) AS v"
+    frame = session.read.parquet(str(tmp_path)).orderBy("n").selectExpr(cast)
+    expression, _ = parse_column(cast)
+    differing = {}
+    for text, there in zip(texts, frame.toArrow()["v"].to_pylist(), strict=True):
+        try:
+            (here,) = expression.evaluate(pa.RecordBatch.from_pydict({"t": [text]})).to_pylist()
+        except InputError as error:
+            here = there if REFUSED in error.message else error
+        if here != there:
+            differing[text] = (here, there)
+    assert differing == {}
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_texts_near_each_form_in_a_csv_file(session, tmp_path, kind):
     """What is null and corrupt on Spark is refused here; spaces around a value are passed over here alone."""

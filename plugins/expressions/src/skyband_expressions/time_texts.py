@@ -31,8 +31,9 @@ _OFFSET = re.compile(r"(?:UTC?|GMT)?([+-])([0-9]{1,2}|[0-9]{2}:?[0-9]{2}|[0-9]{2
 _MOST = 18 * 3600
 _OLD_NAMES = re.compile(
     "A(CT|ET|GT|RT|ST)|BET|BST|CAT|CNT|CST|CTT|EAT|ECT|EST|HST|IET|IST|JST|MIT|MST|NET|NST|P(LT|NT|RT|ST)|SST|VST"
+    "|SystemV/.*"
 )
-"""Java's short names of zones."""
+"""Java's own names of zones."""
 
 _SECOND, _DAY_SECONDS = 1_000_000, 86_400
 _FIRST, _LAST = divmod(-(2**63), _SECOND), divmod(2**63 - 1, _SECOND)
