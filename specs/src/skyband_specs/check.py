@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from attrs import field, frozen
+from skyband.errors import ConfigError, InputError
 from skyband.registry.info import CAPABILITIES, GUARANTEES
 
 from skyband_specs.driver import Case
@@ -74,6 +75,30 @@ def expect_equal(got: Any, expected: Any, what: str) -> None:
     """Fail the running check unless the two are equal."""
     if not bool(got == expected):  # the difference is only computed on failure
         raise AssertionError(f"{what}: {difference(got, expected)}")
+
+
+def expect_refused(make: Make, field_: str, **wrong: Any) -> None:
+    """Fail the running check unless a backend with these parameters is refused, with only this one named."""
+    try:
+        make(**wrong)
+    except ConfigError as error:
+        expect_equal([problem.field for problem in error.problems], [field_], f"fields named for {wrong}")
+    else:
+        expect(False, f"{wrong} was accepted")
+
+
+def expect_time_only_advances(backend: Any, asked: Callable[[], Any]) -> None:
+    """Fail the running check unless advancing twice equals advancing once, and going back is refused."""
+    backend.advance(backend.now + 1)
+    before = asked()
+    backend.advance(backend.now)
+    expect_equal(asked(), before, "after advancing to where it was")
+    try:
+        backend.advance(backend.now - 1)
+    except InputError:
+        expect_equal(asked(), before, "after a refused advance")
+    else:
+        expect(False, "going back in time was accepted")
 
 
 def difference(got: Any, expected: Any) -> str:

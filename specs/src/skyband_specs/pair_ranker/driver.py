@@ -1,6 +1,7 @@
 """Drives a pair ranker in the common checks."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -75,38 +76,46 @@ class PairRankerDriver(Driver):
 
     def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
         """Invalid offsets, sides and times, wrong lengths and dtypes."""
-        step = int(backend.by == "rows")
-        times = backend.now + step * np.arange(3)
-        good: dict[str, Any] = {"times": times, "offsets": [0, 2, 2, 4], "tokens": np.arange(4)}
-        good["sides"] = np.arange(3) % backend.sides
+        calls, good = bad_updates(backend)
+        moments: dict[str, list[int]] = {
+            "a moment before now": [backend.now - 1],
+            "moments that go back": [backend.now + 5, backend.now + 4],
+        }
+        return [*calls, *((label, partial(backend.answers, **good, moments=at)) for label, at in moments.items())]
 
-        def update(**wrong: Any) -> Callable[[], Any]:
-            return lambda: backend.update(**{**good, **wrong})
 
-        calls = [
-            ("offsets as many as times", update(offsets=[0, 2, 4])),
-            ("offsets that do not begin with 0", update(offsets=[1, 2, 2, 4])),
-            ("offsets that end before the tokens", update(offsets=[0, 2, 2, 3])),
-            ("offsets that fall", update(offsets=[0, 3, 2, 4])),
-            ("tokens that are text", update(tokens=np.array(["a", "b", "c", "d"]))),
-            ("a token that is not whole", update(tokens=[1, 2.5, 3, 4])),
-            ("fewer sides than times", update(sides=good["sides"][:2])),
-            ("a side that does not exist", update(sides=[0, 0, backend.sides])),
-            ("a negative side", update(sides=[0, -1, 0])),
-            ("fewer parts than times", update(parts=[3, 3])),
-            ("a part that does not exist", update(parts=[3, 4, 0])),
-            ("a time before now", update(times=times - 1)),
-            ("a time that goes back within the batch", update(times=times + np.array([0, 2, 1]))),
-            ("times in two dimensions", update(times=times.reshape(3, 1))),
-            ("an advance to before now", lambda: backend.advance(backend.now - 1)),
-            ("an advance past 64 bits", lambda: backend.advance(2**63)),
-            ("an advance by a fraction", lambda: backend.advance(backend.now + 0.5)),
-            ("a moment before now", lambda: backend.answers(**good, moments=[backend.now - 1])),
-            ("moments that go back", lambda: backend.answers(**good, moments=[backend.now + 5, backend.now + 4])),
-        ]
-        if backend.sides == 2:
-            calls.append(("no sides for two streams", update(sides=None)))
-        return calls
+def bad_updates(backend: Any) -> tuple[list[tuple[str, Callable[[], Any]]], dict[str, Any]]:
+    """Labelled calls of `update` and `advance` that break the contract, and the arguments of a valid update."""
+    step = int(backend.by == "rows")
+    times = backend.now + step * np.arange(3)
+    good: dict[str, Any] = {"times": times, "offsets": [0, 2, 2, 4], "tokens": np.arange(4)}
+    good["sides"] = np.arange(3) % backend.sides
+
+    def update(**wrong: Any) -> Callable[[], Any]:
+        return lambda: backend.update(**{**good, **wrong})
+
+    calls: list[tuple[str, Callable[[], Any]]] = [
+        ("offsets as many as times", update(offsets=[0, 2, 4])),
+        ("offsets that do not begin with 0", update(offsets=[1, 2, 2, 4])),
+        ("offsets that end before the tokens", update(offsets=[0, 2, 2, 3])),
+        ("offsets that fall", update(offsets=[0, 3, 2, 4])),
+        ("tokens that are text", update(tokens=np.array(["a", "b", "c", "d"]))),
+        ("a token that is not whole", update(tokens=[1, 2.5, 3, 4])),
+        ("fewer sides than times", update(sides=good["sides"][:2])),
+        ("a side that does not exist", update(sides=[0, 0, backend.sides])),
+        ("a negative side", update(sides=[0, -1, 0])),
+        ("fewer parts than times", update(parts=[3, 3])),
+        ("a part that does not exist", update(parts=[3, 4, 0])),
+        ("a time before now", update(times=times - 1)),
+        ("a time that goes back within the batch", update(times=times + np.array([0, 2, 1]))),
+        ("times in two dimensions", update(times=times.reshape(3, 1))),
+        ("an advance to before now", lambda: backend.advance(backend.now - 1)),
+        ("an advance past 64 bits", lambda: backend.advance(2**63)),
+        ("an advance by a fraction", lambda: backend.advance(backend.now + 0.5)),
+    ]
+    if backend.sides == 2:
+        calls.append(("no sides for two streams", update(sides=None)))
+    return calls, good
 
 
 def rows(backend: Any, stream: PairStream, start: int, stop: int) -> tuple[Any, ...]:

@@ -7,20 +7,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 from skyband import BackendInfo
-from skyband_specs.driver import Case, Driver, Trial, advances
+from skyband_specs.driver import Case, Trial
 from skyband_specs.memoized_oracle import answer_once
+from skyband_specs.pair_ranker.driver import PairRankerDriver, bad_updates
 
 from skyband_setjoin.conformance import oracle, trials
 from skyband_setjoin.conformance.oracle import Match
-from skyband_setjoin.conformance.streams import PairStream, bursts, odd, steady, tiny
+from skyband_setjoin.conformance.streams import PairStream, tiny
 
-STEADY_ROWS = 8000
-ODD_ROWS = 60
 PROBES = 5
 
 
-class SetMatcherDriver(Driver):
-    """Feeds (times, offsets, tokens, sides), and queries by feeding some more sets to a copy."""
+class SetMatcherDriver(PairRankerDriver):
+    """Feeds as to a pair ranker, and queries by feeding some more sets to a copy."""
 
     role: ClassVar[str] = "set-matcher"
 
@@ -53,29 +52,9 @@ class SetMatcherDriver(Driver):
         sides = case.parameters.get("sides", 1)
         return (stream for place, stream in enumerate(tiny(sides)) if len(stream) < 3 or place % (5 * sides) == 0)
 
-    def seeded(self, case: Case, seed: int) -> PairStream:
-        """Ties everywhere, repeated sets, bursts, silences."""
-        return bursts(seed)
-
-    def steady(self, case: Case) -> PairStream:
-        """Tokens that occur once, mixed with some that are in every set."""
-        return steady(STEADY_ROWS, case.parameters["window"])
-
-    def odd(self, case: Case) -> Iterator[tuple[str, PairStream]]:
-        """Tokens that agree in part, times at both ends of the range."""
-        yield from odd(bursts(4, ODD_ROWS), moments=case.parameters.get("by") != "rows")
-
-    def acts(self, case: Case, stream: PairStream, stop: int) -> Sequence[tuple[str, Callable[[Any], Any]]]:
-        """Advance to the next row, which may be before any row, or past all valid sets."""
-        return advances(case, stream.times, stop, case.parameters["window"] + 1)
-
     def trials(self, case: Case) -> Iterable[Trial]:
         """Large streams, with a fast oracle."""
         return trials.trials(case)
-
-    def feed(self, backend: Any, stream: PairStream, start: int, stop: int) -> None:
-        """One update; the role's own checks verify what it returns."""
-        backend.update(*rows(backend, stream, start, stop))
 
     def answers(self, backend: Any, stream: PairStream, stop: int) -> list[Any]:
         """`now`, the sets seen, and what some of the stream's sets would match if they arrived next, one by one."""
@@ -93,37 +72,9 @@ class SetMatcherDriver(Driver):
 
     def bad_inputs(self, backend: Any) -> Sequence[tuple[str, Callable[[], Any]]]:
         """Offsets, sides and times that do not fit, wrong lengths and dtypes."""
-        step = int(backend.by == "rows")
-        times = backend.now + step * np.arange(3)
-        good: dict[str, Any] = {"times": times, "offsets": [0, 2, 2, 4], "tokens": np.arange(4)}
-        good["sides"] = np.arange(3) % backend.sides
-
-        def update(**wrong: Any) -> Callable[[], Any]:
-            return lambda: backend.update(**{**good, **wrong})
-
-        calls = [
-            ("offsets as many as times", update(offsets=[0, 2, 4])),
-            ("offsets that do not start with 0", update(offsets=[1, 2, 2, 4])),
-            ("offsets that end before the tokens", update(offsets=[0, 2, 2, 3])),
-            ("offsets that fall", update(offsets=[0, 3, 2, 4])),
-            ("tokens that are text", update(tokens=np.array(["a", "b", "c", "d"]))),
-            ("a token that is not whole", update(tokens=[1, 2.5, 3, 4])),
-            ("fewer sides than times", update(sides=good["sides"][:2])),
-            ("a side that does not exist", update(sides=[0, 0, backend.sides])),
-            ("a negative side", update(sides=[0, -1, 0])),
-            ("fewer parts than times", update(parts=[3, 3])),
-            ("a part that does not exist", update(parts=[3, 4, 0])),
-            ("a time before now", update(times=times - 1)),
-            ("a time that goes back within the batch", update(times=times + np.array([0, 2, 1]))),
-            ("times in two dimensions", update(times=times.reshape(3, 1))),
-            ("an advance to before now", lambda: backend.advance(backend.now - 1)),
-            ("an advance past 64 bits", lambda: backend.advance(2**63)),
-            ("an advance by a fraction", lambda: backend.advance(backend.now + 0.5)),
-        ]
-        if backend.sides == 2:
-            calls.append(("no sides for two streams", update(sides=None)))
+        calls, good = bad_updates(backend)
         if backend.keep == "first":
-            calls.append(("parts where the first is kept", update(parts=[3, 3, 3])))
+            calls.append(("parts where the first is kept", lambda: backend.update(**good, parts=[3, 3, 3])))
         return calls
 
 
@@ -140,12 +91,6 @@ def _by_definition(parameters: Mapping[str, Any], stream: PairStream, stop: int)
     sets = sets_of(stream)[:stop] + sets_of(rows)
     sides = [*stream.sides[:stop].tolist(), *rows.sides.tolist()]
     return [now, stop, oracle.matches(parameters, times, sets, sides)[stop:]]
-
-
-def rows(backend: Any, stream: PairStream, start: int, stop: int) -> tuple[Any, ...]:
-    """The rows to feed: (times, offsets, tokens, sides)."""
-    times = np.arange(start, stop) if backend.by == "rows" else stream.times[start:stop]
-    return times, *stream.flat(start, stop), stream.sides[start:stop] if backend.sides == 2 else None
 
 
 def plain(answer: tuple[Any, Any, Any]) -> list[list[Match]]:

@@ -10,11 +10,12 @@ from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
 from skyband_specs.memoized_oracle import answer_once
 from skyband_specs.pair_ranker.checks import squared_cosine
+from skyband_specs.pair_ranker.driver import rows
 from skyband_specs.pair_ranker.oracle import SIMILARITIES
 from skyband_specs.together import TurnsTogether
 
 from skyband_setjoin.conformance import oracle
-from skyband_setjoin.conformance.driver import plain, rows, sets_of
+from skyband_setjoin.conformance.driver import plain, sets_of
 from skyband_setjoin.conformance.streams import (
     PairStream,
     bursts,

@@ -6,9 +6,10 @@ from skyband_specs.batching import seeded
 from skyband_specs.check import Make, check, expect_equal
 from skyband_specs.counterexample import holds_for
 from skyband_specs.driver import Case
+from skyband_specs.pair_ranker.driver import rows
 
 from skyband_setjoin.conformance.checks.definition import expected, matched
-from skyband_setjoin.conformance.driver import plain, rows
+from skyband_setjoin.conformance.driver import plain
 from skyband_setjoin.conformance.streams import PairStream
 
 COUNT = 2
