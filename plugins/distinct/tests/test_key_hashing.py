@@ -5,7 +5,8 @@ import scipy
 from hypothesis import given
 from hypothesis import strategies as st
 from numba import njit
-from skyband_distinct.key_hashing import GAMMA, mix, salt
+from skyband.kernels.mixing import GAMMA, mix
+from skyband_distinct.salts import salt
 
 MASK = 2**64 - 1
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from skyband import SnapshotError
 from skyband.arrays import TIME_MIN
-from skyband_distinct.key_hashing import salt
+from skyband_distinct.salts import salt
 from skyband_distinct.stamps.first_gap import PHI, first_gaps
 from skyband_distinct.stamps.likelihood import LEVELS, filled_since, likeliest
 

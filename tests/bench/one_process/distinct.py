@@ -15,7 +15,7 @@ import skyband
 from skyband.columns.hashing import hash_column
 from skyband.roles import Sketch
 from skyband_distinct.k_skb.sweep_kernel import hash_all
-from skyband_distinct.key_hashing import salt
+from skyband_distinct.salts import salt
 from skyband_distinct.sketch_sizes import skyband_size, subsketches
 
 SKETCHES = ("pcsa-ml", "exact", "k-skb", "se-pcsa", "se-fm")

@@ -7,7 +7,7 @@ from bench.one_process.distinct import repeating
 from hypothesis import given
 from hypothesis import strategies as st
 from skyband_distinct.k_skb.sweep_kernel import hash_all, sweep
-from skyband_distinct.key_hashing import salt
+from skyband_distinct.salts import salt
 
 pytestmark = pytest.mark.slow
 

@@ -3,8 +3,8 @@
 Hashes are evenly distributed, so their high bits already sort them: a table of buckets in the order of the hashes,
 with a chain of entries in each, linked through `chain`, as are the free entries. The largest is in the last used
 bucket, which only moves down; when it reaches the middle of the table, the buckets are halved, so that there is about
-one hash per bucket throughout. The loop that owns a table keeps its few scalars (last bucket, first free entry, shift
-from hash to bucket) in local variables, for speed.
+one hash per bucket throughout. The loop that owns a table keeps its few scalars (shift from hash to bucket, last
+bucket, first free entry, size, largest hash) in local variables, for speed.
 """
 
 from typing import Any
@@ -86,3 +86,26 @@ def halve_buckets(heads: Any, chain: Any, hashes: Any, last: Any, shift: int) ->
     while heads[last] == NOTHING:
         last -= 1
     return last
+
+
+@nested_njit
+def insert(
+    heads: Any, chain: Any, hashes: Any, shift: Any, last: Any, free: Any, size: int, limit: Any, k: int, value: Any
+) -> Any:
+    """Insert a hash that is below `limit`, the largest of k; returns the new shift, last, free, size and limit."""
+    bucket, entry = np.int64(value >> np.uint64(shift)), free
+    free = np.int64(chain[entry])
+    hashes[entry], chain[entry], heads[bucket] = value, heads[bucket], entry
+    last = max(last, bucket)
+    size += 1
+    if size > k:
+        free = drop_largest(heads, chain, hashes, last, free)
+        size = k
+    if size == k:
+        while heads[last] == NOTHING:
+            last -= 1
+        limit = largest_of(heads, chain, hashes, last)
+        while 2 * last + 1 < len(heads) and shift > 0:
+            shift -= 1
+            last = np.int64(halve_buckets(heads, chain, hashes, last, shift))
+    return shift, last, free, size, limit

@@ -33,6 +33,34 @@ def select(scores: Any, ties: Any, k: int) -> None:
             return
 
 
+@nested_njit
+def kth(values: Any, low: int, high: int, k: int) -> Any:
+    """The k-th smallest (from 0) of `values`; those before `low` are no larger, and those from `high` on no smaller.
+
+    Moves numbers within [low, high) so that those before k are no larger, and those after it no smaller. O(n) expected.
+    """
+    high -= 1
+    while low < high:
+        middle = values[(low + high) >> 1]
+        i, j = low, high
+        while i <= j:
+            while values[i] < middle:
+                i += 1
+            while values[j] > middle:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if k <= j:
+            high = j
+        elif k >= i:
+            low = i
+        else:
+            break
+    return values[k]
+
+
 @kernel_njit
 def search_ascending(members: Any, values: Any) -> Any:
     """int64[m]: the number of members (ascending) below each value, as in `numpy.searchsorted`.

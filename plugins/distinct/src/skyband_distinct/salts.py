@@ -1,4 +1,8 @@
-"""The mixer of keys and the salts of sketches, without compiled code; `key_hashing` has the compiled mixer."""
+"""The mixer of keys and the salts of sketches, without compiled code (`skyband.kernels.mixing`).
+
+Keys arrive hashed (`skyband.columns.hashing`), but each sketch mixes them again: sketches with different seeds must be
+independent, and plain numbers must work as keys too.
+"""
 
 import numpy as np
 from skyband.arrays import UInt64

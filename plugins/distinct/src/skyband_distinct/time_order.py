@@ -6,8 +6,7 @@ import numpy as np
 import skyband.kernels.numba_compiler_patches  # noqa: F401 - lets numba compile without a writable cache
 from numba import njit
 from skyband.arrays import Array, Int64, UInt64
-
-from skyband_distinct.key_hashing import mix
+from skyband.kernels.mixing import mix
 
 
 def youngest_first(times: Int64, keys: UInt64) -> tuple[Int64, UInt64]:

@@ -1,40 +1,13 @@
-"""Compiled selection of the k-th smallest number, without sorting."""
+"""Compiled selection of the k-th smallest number within its bin."""
 
 from math import isfinite
 from typing import Any
 
 import numpy as np
 from skyband.kernels.nested import nested_njit
+from skyband.kernels.selection import kth
 
 BINS = 256
-
-
-@nested_njit
-def kth(values: Any, low: int, high: int, k: int) -> Any:
-    """The k-th smallest (from 0) of `values`; those before `low` are no larger, and those from `high` on no smaller.
-
-    Moves numbers within [low, high) so that those before k are no larger, and those after it no smaller. O(n) expected.
-    """
-    high -= 1
-    while low < high:
-        middle = values[(low + high) >> 1]
-        i, j = low, high
-        while i <= j:
-            while values[i] < middle:
-                i += 1
-            while values[j] > middle:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if k <= j:
-            high = j
-        elif k >= i:
-            low = i
-        else:
-            break
-    return values[k]
 
 
 @nested_njit

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from skyband.kernels.mixing import GAMMA, mix
 from skyband.kernels.nested import nested_njit, shared_njit
 
 from skyband_totals import slots
@@ -16,9 +17,6 @@ NEVER = np.int64(-(2**63))
 """The last pane of a free slot, whatever its hash."""
 UNKNOWN = np.int64(-1)
 """The slot of an object that was dropped because its pairs had left all windows."""
-_MIX1, _MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_27, _30, _31 = np.uint64(27), np.uint64(30), np.uint64(31)
 
 
 @shared_njit
@@ -31,17 +29,9 @@ def no_pairs(size: int) -> Any:
 
 
 @njit(inline="always")
-def mixed(word: Any) -> Any:
-    """64 random bits from a word: the finaliser of splitmix64."""
-    word = (word ^ (word >> _30)) * _MIX1
-    word = (word ^ (word >> _27)) * _MIX2
-    return word ^ (word >> _31)
-
-
-@njit(inline="always")
 def hash_pair(key: Any, value: Any) -> Any:
     """A 64-bit hash of a pair: pairs that share the object or the value never collide."""
-    return np.int64(mixed(value ^ mixed(np.uint64(key) + _GOLDEN)))
+    return np.int64(mix(value ^ mix(np.uint64(key) + GAMMA)))
 
 
 @nested_njit

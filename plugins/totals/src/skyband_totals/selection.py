@@ -1,4 +1,4 @@
-"""Compiled selection of the largest totals: the n-th one, and the best few in order."""
+"""Compiled selection of the largest totals: the best few in order."""
 
 from typing import Any
 
@@ -17,31 +17,6 @@ _PARTS = 6
 """The digits of int64."""
 _ASCENDING, _DESCENDING = np.uint64(2**63), np.uint64(2**63 - 1)
 """Exclusive or with these turns int64 into uint64 in this order."""
-
-
-@nested_njit
-def nth_largest(values: Any, count: int, n: int) -> Any:
-    """The n-th largest (from 1) of the first `count` values, which it reorders. O(count) expected."""
-    low, high, place = 0, count - 1, n - 1
-    while low < high:
-        pivot = values[(low + high) >> 1]
-        i, j = low, high
-        while i <= j:
-            while values[i] > pivot:
-                i += 1
-            while values[j] < pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if place <= j:
-            high = j
-        elif place >= i:
-            low = i
-        else:
-            break
-    return values[place]
 
 
 @nested_njit

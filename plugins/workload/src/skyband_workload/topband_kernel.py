@@ -9,7 +9,7 @@ from skyband.kernels.nested import nested_njit
 
 from skyband_workload.table import FREE, RANKED, Rows, Table, occupy, outranks, rank_in, vacate
 from skyband_workload.toplist_kernel import CREATED, MOMENT, ROW
-from skyband_workload.views import NOWHERE, Views, begin_views, lowest_gate, oldest_alive, pass_outputs
+from skyband_workload.views import NOWHERE, Views, begin_views, oldest_and_floor, pass_outputs, with_room
 
 FREE_LISTS, LONGEST = 0, 1
 LACKS = 3
@@ -83,8 +83,7 @@ def run(  # noqa: C901 - one loop over two merged sequences
         until = at[cursor[MOMENT]] if cursor[MOMENT] < len(at) else 0
         r = cursor[ROW]
         if r < len(times) and (cursor[MOMENT] == len(at) or times[r] < until):
-            oldest = oldest_alive(largest, oldest, created)
-            floor = lowest_gate(gate, oldest, created)
+            oldest, floor = oldest_and_floor(largest, gate, oldest, created)
         while r < len(times) and (cursor[MOMENT] == len(at) or times[r] < until):
             begins = created < len(starts) and starts[created] <= times[r]
             if row_scores[r] < floor and not begins:
@@ -101,8 +100,7 @@ def run(  # noqa: C901 - one loop over two merged sequences
                 if begins:
                     created = begin_lists(bands, views, created, times[r])
                 insert(table, bands, views, taker, created, times[r], rows.object[r], row_scores[r], rows.arrival[r])
-                oldest = oldest_alive(largest, oldest, created)
-                floor = lowest_gate(gate, oldest, created)
+                oldest, floor = oldest_and_floor(largest, gate, oldest, created)
             r += 1
         cursor[ROW], cursor[CREATED] = r, created
         if cursor[MOMENT] == len(at):
@@ -111,10 +109,7 @@ def run(  # noqa: C901 - one loop over two merged sequences
         while m < len(at) and at[m] == until:
             v = view[m]
             wanted = min(k[m], views.held[v]) if 0 <= v < cursor[CREATED] else 0
-            if filled + wanted > len(objects):
-                larger = 2 * (filled + wanted)
-                objects = np.concatenate((objects[:filled], np.empty(larger - filled, np.int64)))
-                scores = np.concatenate((scores[:filled], np.empty(larger - filled, np.float64)))
+            objects, scores = with_room(objects, scores, filled, wanted)
             for p in range(wanted):
                 slot = bands.lists[views.place[v], p]
                 objects[filled + p] = table.object[slot]

@@ -6,7 +6,7 @@ from skyband.arrays import Float64, Int64
 from skyband.kernels.nested import nested_njit
 
 from skyband_workload.table import FREE, RANKED, Rows, Table, occupy, outranks, rank, release
-from skyband_workload.views import NOWHERE, Views, begin_views, lowest_gate, oldest_alive, pass_outputs
+from skyband_workload.views import NOWHERE, Views, begin_views, lowest_gate, oldest_and_floor, pass_outputs, with_room
 
 ROW, MOMENT, CREATED = 0, 1, 2
 
@@ -29,13 +29,11 @@ def run(  # noqa: C901 - one loop over two merged sequences
         until = at[cursor[MOMENT]] if cursor[MOMENT] < len(at) else 0
         r = cursor[ROW]
         if r < len(times) and (cursor[MOMENT] == len(at) or times[r] < until):
-            oldest = oldest_alive(largest, oldest, created)
-            floor = lowest_gate(gate, oldest, created)
+            oldest, floor = oldest_and_floor(largest, gate, oldest, created)
         while r < len(times) and (cursor[MOMENT] == len(at) or times[r] < until):
             if created < len(starts) and starts[created] <= times[r]:
                 created = begin_views(views, created, times[r])
-                oldest = oldest_alive(largest, oldest, created)
-                floor = lowest_gate(gate, oldest, created)
+                oldest, floor = oldest_and_floor(largest, gate, oldest, created)
             if row_scores[r] < floor:
                 r += 1
                 continue
@@ -56,10 +54,7 @@ def run(  # noqa: C901 - one loop over two merged sequences
         while m < len(at) and at[m] == until:
             v = view[m]
             wanted = min(k[m], views.held[v]) if 0 <= v < cursor[CREATED] else 0
-            if filled + wanted > len(objects):
-                larger = 2 * (filled + wanted)
-                objects = np.concatenate((objects[:filled], np.empty(larger - filled, np.int64)))
-                scores = np.concatenate((scores[:filled], np.empty(larger - filled, np.float64)))
+            objects, scores = with_room(objects, scores, filled, wanted)
             if wanted:
                 extract(table, views.start[v], wanted, objects[filled:], scores[filled:])
             filled += wanted

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
-from skyband.arrays import Array
+from skyband.arrays import Array, Float64, Int64
 from skyband.kernels.nested import nested_njit
 
 from skyband_workload.scheduler import Plan
@@ -87,3 +87,22 @@ def lowest_gate(gate: Array, oldest: int, created: int) -> float:
         if gate[view] < lowest:
             lowest = gate[view]
     return float(lowest)
+
+
+@nested_njit
+def oldest_and_floor(k: Array, gate: Array, oldest: int, created: int) -> tuple[int, float]:
+    """`oldest_alive`, and the `lowest_gate` from it on."""
+    oldest = oldest_alive(k, oldest, created)
+    return oldest, lowest_gate(gate, oldest, created)
+
+
+@nested_njit
+def with_room(objects: Int64, scores: Float64, filled: int, wanted: int) -> tuple[Int64, Float64]:
+    """The columns of answers with room for `wanted` more than the `filled` first."""
+    if filled + wanted <= len(objects):
+        return objects, scores
+    more = filled + 2 * wanted
+    return (
+        np.concatenate((objects[:filled], np.empty(more, np.int64))),
+        np.concatenate((scores[:filled], np.empty(more, np.float64))),
+    )

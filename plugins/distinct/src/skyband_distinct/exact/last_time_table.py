@@ -11,8 +11,7 @@ import numpy as np
 import skyband.kernels.numba_compiler_patches  # noqa: F401 - lets numba compile without a writable cache
 from numba import njit
 from skyband.arrays import TIME_MIN, Int64
-
-from skyband_distinct.key_hashing import mix
+from skyband.kernels.mixing import mix
 
 _FEWEST_SLOTS = 16
 _1 = np.uint64(1)

@@ -17,8 +17,8 @@ from skyband_distinct.exact_sums import terms_of
 from skyband_distinct.k_skb.sum_bounds import ValueSample, sum_estimate
 from skyband_distinct.k_skb.sweep_kernel import count_since, hash_all, sweep
 from skyband_distinct.k_skb.value_kernel import values_of
-from skyband_distinct.key_hashing import salt
 from skyband_distinct.latest_values import range_estimate, sample_of
+from skyband_distinct.salts import salt
 from skyband_distinct.sketch_sizes import skyband_shape
 from skyband_distinct.time_order import in_one_order, oldest_first
 

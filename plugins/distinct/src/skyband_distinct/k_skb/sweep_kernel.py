@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from skyband.kernels.k_smallest import NOTHING, drop_largest, empty_table, halve_buckets, holds, largest_of
+from skyband.kernels.k_smallest import empty_table, holds, insert
+from skyband.kernels.mixing import mix
 from skyband.kernels.nested import nested_njit
-
-from skyband_distinct.key_hashing import mix
 
 _MOST = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -60,21 +59,7 @@ def sweep(times: Any, hashes: Any, kept_times: Any, kept_hashes: Any, k: int, si
             continue
         out_times[count], out_hashes[count] = time, value
         count += 1
-        entry = free
-        free = np.int64(chain[entry])
-        smallest[entry], chain[entry], heads[bucket] = value, heads[bucket], entry
-        last = max(last, bucket)
-        size += 1
-        if size > k:
-            free = drop_largest(heads, chain, smallest, last, free)
-            size = k
-        if size == k:
-            while heads[last] == NOTHING:
-                last -= 1
-            limit = largest_of(heads, chain, smallest, last)
-            if 2 * last + 1 < len(heads) and shift > 0:
-                shift -= 1
-                last = np.int64(halve_buckets(heads, chain, smallest, last, shift))
+        shift, last, free, size, limit = insert(heads, chain, smallest, shift, last, free, size, limit, k, value)
     count = _close_run(out_hashes, limits, run, count, limit)
     return out_times[:count].copy(), out_hashes[:count].copy(), limits[:count].copy()
 

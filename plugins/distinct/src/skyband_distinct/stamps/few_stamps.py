@@ -7,8 +7,8 @@ import skyband.kernels.numba_compiler_patches  # noqa: F401 - lets numba compile
 from attrs import define, field
 from numba import njit
 from skyband.arrays import TIME_MIN, Int64, UInt64
+from skyband.kernels.mixing import GAMMA, mix
 
-from skyband_distinct.key_hashing import GAMMA, mix
 from skyband_distinct.stamps.likelihood_formula import LEVELS
 from skyband_distinct.stamps.recent_keys import BLOCK
 from skyband_distinct.stamps.stamping import LAST_LEVEL, bits_set, zeros_below

@@ -7,7 +7,7 @@ from attrs import define, field
 from skyband.arrays import Int64, UInt64
 
 from skyband_distinct import sketch_parameters
-from skyband_distinct.key_hashing import salt
+from skyband_distinct.salts import salt
 from skyband_distinct.sketch_sizes import likelihood_arrays, likelihood_recent
 from skyband_distinct.stamps.likelihood import likeliest
 from skyband_distinct.stamps.recent_keys import BLOCK, RecentKeys

@@ -11,8 +11,8 @@ import skyband.kernels.numba_compiler_patches  # noqa: F401 - lets numba compile
 from attrs import define, field, setters
 from numba import njit
 from skyband.arrays import TIME_MIN, Int64, UInt64
+from skyband.kernels.mixing import mix
 
-from skyband_distinct.key_hashing import mix
 from skyband_distinct.time_order import order_by_time
 
 _FEWEST_SLOTS = 64

@@ -6,7 +6,7 @@ from attrs import define, field
 from skyband.arrays import Int64, UInt64
 
 from skyband_distinct import sketch_parameters
-from skyband_distinct.key_hashing import salt
+from skyband_distinct.salts import salt
 from skyband_distinct.sketch_sizes import fm_arrays, fm_recent
 from skyband_distinct.stamps.first_gap import first_gaps, power_of_mean
 from skyband_distinct.stamps.recent_keys import RecentKeys

@@ -9,7 +9,7 @@ from skyband.config.parameters import integer, number
 from skyband.errors import ConfigError, Problem
 
 from skyband_distinct import sketch_parameters
-from skyband_distinct.key_hashing import salt
+from skyband_distinct.salts import salt
 from skyband_distinct.sketch_sizes import fm_arrays, pcsa_recent
 from skyband_distinct.stamps.first_gap import first_gaps, power_of_mean
 from skyband_distinct.stamps.recent_keys import RecentKeys

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from skyband.arrays import Float64, Int64, UInt64, read_only
+from skyband.kernels.mixing import mix
 from skyband.kernels.nested import kernel_njit
 from skyband.roles import KeyBitmap
 
-from skyband_distinct.key_hashing import mix
 from skyband_distinct.stamps.likelihood import LEVELS, likeliest
 from skyband_distinct.stamps.stamping import LAST_LEVEL, bits_set, zeros_below
 

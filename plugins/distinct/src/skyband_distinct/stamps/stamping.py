@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 from skyband.arrays import TIME_MIN
+from skyband.kernels.mixing import GAMMA, mix
 from skyband.kernels.nested import nested_njit
 
-from skyband_distinct.key_hashing import GAMMA, mix
 from skyband_distinct.stamps.likelihood import LEVELS
 from skyband_distinct.stamps.recent_keys import BLOCK
 

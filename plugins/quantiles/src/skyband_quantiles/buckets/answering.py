@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from skyband.kernels.nested import nested_njit
+from skyband.kernels.selection import kth
 
 from skyband_quantiles.buckets.compaction import forget_passed_by
 from skyband_quantiles.buckets.history import (
@@ -23,7 +24,6 @@ from skyband_quantiles.buckets.history import (
 )
 from skyband_quantiles.buckets.places import put_in_order
 from skyband_quantiles.compiled_ranks import rank_of
-from skyband_quantiles.quickselect import kth
 
 
 @nested_njit

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from skyband.kernels.nested import nested_njit
+from skyband.kernels.selection import kth
 
 from skyband_quantiles.exact.queues import (
     CHUNK,
@@ -17,7 +18,6 @@ from skyband_quantiles.exact.queues import (
     free_chunk,
     walk,
 )
-from skyband_quantiles.quickselect import kth
 
 _FEWEST, _MOST = 64.0, 4096.0
 

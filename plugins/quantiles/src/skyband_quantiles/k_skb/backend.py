@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from attrs import define, field
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Float64, Int64, UInt64, read_only
+from skyband.kernels.mixing import salt_of
 from skyband.state_validation import StateReader
 
 from skyband_quantiles import sketch_parameters, varints
@@ -89,7 +90,7 @@ class KSkb(QuantileSketch):
 
     def __attrs_post_init__(self) -> None:
         self._size = sample_size(self.epsilon, self.delta)
-        self._salt = _salt(self.seed)
+        self._salt = salt_of(self.seed)
 
     @property
     def exact_up_to(self) -> int:
@@ -195,10 +196,3 @@ class KSkb(QuantileSketch):
             assert self._now is not None
             oldest = max(self._now - self.longest, TIME_MIN)
             self._sweep(times[::-1].copy(), scores[::-1].copy(), values[::-1].copy(), oldest)
-
-
-def _salt(seed: int) -> np.uint64:
-    word = (seed * 0x9E3779B97F4A7C15 + 0x5EED) & _ALL
-    for multiplier, shift in ((0xBF58476D1CE4E5B9, 30), (0x94D049BB133111EB, 27)):
-        word = ((word ^ (word >> shift)) * multiplier) & _ALL
-    return np.uint64(word ^ (word >> 31))

@@ -10,21 +10,11 @@ objects.
 from typing import Any
 
 import numpy as np
-from skyband.kernels.k_smallest import NOTHING, drop_largest, empty_table, halve_buckets, largest_of
+from skyband.kernels.k_smallest import empty_table, insert
+from skyband.kernels.mixing import GAMMA, mix
 from skyband.kernels.nested import kernel_njit, nested_njit
 
 _MOST = np.uint64(0xFFFFFFFFFFFFFFFF)
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MIX1, _MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-_30, _27, _31 = np.uint64(30), np.uint64(27), np.uint64(31)
-
-
-@nested_njit
-def _mixed(word: Any) -> Any:
-    """Sixty-four random bits from a word: the finaliser of splitmix64."""
-    word = (word ^ (word >> _30)) * _MIX1
-    word = (word ^ (word >> _27)) * _MIX2
-    return word ^ (word >> _31)
 
 
 @kernel_njit
@@ -32,9 +22,9 @@ def row_scores(times: Any, bits: Any, seen: int, salt: Any) -> Any:
     """uint64[n]: a random number for each row, from its value, time and number in the stream."""
     scores = np.empty(len(times), np.uint64)
     for row in range(len(times)):
-        word = _mixed(np.uint64(bits[row]) ^ salt)
-        word = _mixed((word + _GOLDEN) ^ np.uint64(times[row]))
-        scores[row] = _mixed((word + _GOLDEN) ^ np.uint64(seen + row))
+        word = mix(np.uint64(bits[row]) ^ salt)
+        word = mix((word + GAMMA) ^ np.uint64(times[row]))
+        scores[row] = mix((word + GAMMA) ^ np.uint64(seen + row))
     return scores
 
 
@@ -68,22 +58,7 @@ def sweep(
             run_time, run = time, count
         out_times[count], out_scores[count], out_values[count] = time, score, value
         count += 1
-        bucket = np.int64(score >> np.uint64(shift))
-        entry = free
-        free = np.int64(chain[entry])
-        smallest[entry], chain[entry], heads[bucket] = score, heads[bucket], entry
-        last = max(last, bucket)
-        size += 1
-        if size > k:
-            free = drop_largest(heads, chain, smallest, last, free)
-            size = k
-        if size == k:
-            while heads[last] == NOTHING:
-                last -= 1
-            limit = largest_of(heads, chain, smallest, last)
-            while 2 * last + 1 < len(heads) and shift > 0:
-                shift -= 1
-                last = np.int64(halve_buckets(heads, chain, smallest, last, shift))
+        shift, last, free, size, limit = insert(heads, chain, smallest, shift, last, free, size, limit, k, score)
     count = _close_run(out_times, out_scores, out_values, run, count, limit)
     return out_times[:count].copy(), out_scores[:count].copy(), out_values[:count].copy()
 

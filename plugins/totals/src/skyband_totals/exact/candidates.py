@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from skyband.kernels.nested import nested_njit
+from skyband.kernels.selection import kth
 
 from skyband_totals.exact.bar import (
     AIM,
@@ -26,7 +27,7 @@ from skyband_totals.exact.bar import (
     end_stock_before,
     is_before_bar,
 )
-from skyband_totals.selection import FEW, count_large, heap_of, largest_other, nth_largest, offer, rank, ranks_before
+from skyband_totals.selection import FEW, count_large, heap_of, largest_other, offer, rank, ranks_before
 from skyband_totals.slots import FLAGS, KEY, TOTAL, find
 
 _ONE = np.int64(1)
@@ -84,14 +85,14 @@ def _raise_bar(hot: Any, candidates: Any, spans: Any, window: int, n: int) -> No
 def _set_bar(spans: Any, window: int, totals: Any, keys: Any, count: int, n: int) -> None:
     """Set the bar to the n-th of the first `count` objects, n ≤ count. O(count) expected."""
     numbers = totals[:count].copy()
-    bar = nth_largest(numbers, count, n)
+    bar = kth(numbers, 0, count, count - n)
     ahead, tied = 0, 0
     for number in range(count):
         ahead += totals[number] > bar
         if totals[number] == bar:
             numbers[tied] = ~keys[number]  # descends as objects ascend
             tied += 1
-    spans[window, BAR], spans[window, KEYS] = bar, ~nth_largest(numbers, tied, n - ahead)
+    spans[window, BAR], spans[window, KEYS] = bar, ~kth(numbers, 0, tied, tied - n + ahead)
     spans[window, FAR], spans[window, ENDS] = spans[window, BAR], spans[window, KEYS]
     spans[window, DRAWN] = spans[window, STOCK] = 0
 

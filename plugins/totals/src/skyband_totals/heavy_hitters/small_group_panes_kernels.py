@@ -12,19 +12,7 @@ from skyband.groups.small_groups.kernels import longer, oldest_needed
 from skyband.groups.small_groups.passes import SessionSpans
 from skyband.kernels.nested import nested_njit
 
-
-@nested_njit
-def _end_of(objects: Any, amounts: Any, size: int, object_: Any, amount: Any, pairs: bool) -> int:
-    """The end of the entries of an object; for pairs, of those up to this one."""
-    low, high = 0, size
-    while low < high:
-        middle = (low + high) // 2
-        other = objects[middle]
-        if other < object_ or (other == object_ and (not pairs or amounts[middle] <= amount)):
-            low = middle + 1
-        else:
-            high = middle
-    return low
+from skyband_totals.heavy_hitters.small_groups_kernels import end_of
 
 
 @nested_njit
@@ -37,7 +25,7 @@ def _add(entries: Any, size: int, row: Any, pane: Any, phase: Any, pairs: bool, 
     object_, time, amount, other = row
     if not pairs and amount == 0:
         return size
-    end = _end_of(objects, amounts, size, object_, amount, pairs)
+    end = end_of(objects, amounts, size, object_, amount, pairs)
     last = end - 1
     if last >= 0 and objects[last] == object_:
         if pairs:

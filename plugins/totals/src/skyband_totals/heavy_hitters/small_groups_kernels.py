@@ -31,7 +31,7 @@ _MOST_WAITING = 64
 
 
 @nested_njit
-def _end_of(object_: Any, amount: Any, size: int, new_object: Any, value: Any, distinct: bool) -> int:
+def end_of(object_: Any, amount: Any, size: int, new_object: Any, value: Any, distinct: bool) -> int:
     """The end of the entries of an object; for distinct values, of its values up to this one."""
     low, high = 0, size
     while low < high:
@@ -51,7 +51,7 @@ def _place_of(object_: Any, time: Any, amount: Any, size: int, row: Any, pane: A
     A row adds to the entry of its object and pane, up to 2^51 units; for an object and value the latest time is kept.
     """
     new_object, new_time, new = row
-    end = _end_of(object_, amount, size, new_object, new, distinct)
+    end = end_of(object_, amount, size, new_object, new, distinct)
     before = end - 1
     if before >= 0 and object_[before] == new_object:
         if distinct:
@@ -109,12 +109,12 @@ def _put_waiting(object_: Any, time: Any, amount: Any, size: int, waiting: Any, 
     to_object, to_time, to_amount = waiting
     entry, place = size - waits - 1, size - 1
     if waits == 1:
-        end = _end_of(object_, amount, place, to_object[0], to_amount[0], distinct)
+        end = end_of(object_, amount, place, to_object[0], to_amount[0], distinct)
         _insert(object_, time, amount, place, end, (to_object[0], to_time[0], to_amount[0]))
         return
     for number in range(waits - 1, -1, -1):
         new_object, new = to_object[number], to_amount[number]
-        end = _end_of(object_, amount, entry + 1, new_object, new, distinct)
+        end = end_of(object_, amount, entry + 1, new_object, new, distinct)
         while entry >= end:
             object_[place], time[place], amount[place] = object_[entry], time[entry], amount[entry]
             entry -= 1

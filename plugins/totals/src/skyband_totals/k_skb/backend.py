@@ -8,6 +8,7 @@ import numpy as np
 from attrs import define, field
 from skyband.arrays import Array, Int64, UInt64, read_only
 from skyband.errors import SnapshotError
+from skyband.kernels.mixing import salt_of
 
 from skyband_totals import ranker_parameters
 from skyband_totals.k_skb import sample_answers
@@ -104,7 +105,7 @@ class KSkb(TotalRanker):
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         self._size = sample_answers.sample_size(self.epsilon, self.delta)
-        self._salt = _salt(self.seed)
+        self._salt = salt_of(self.seed)
 
     @property
     def exact_up_to(self) -> int:
@@ -224,10 +225,3 @@ class KSkb(TotalRanker):
         if len(times):
             assert self._now is not None
             self._sweep([column[::-1].copy() for column in (times, scores, objects, units)], self._now - self.longest)
-
-
-def _salt(seed: int) -> np.uint64:
-    word = (seed * 0x9E3779B97F4A7C15 + 0x5EED) & _ALL
-    for multiplier, shift in ((0xBF58476D1CE4E5B9, 30), (0x94D049BB133111EB, 27)):
-        word = ((word ^ (word >> shift)) * multiplier) & _ALL
-    return np.uint64(word ^ (word >> 31))

@@ -14,14 +14,14 @@ from typing import Any
 
 import numpy as np
 from numba import njit
-from skyband.kernels.k_smallest import NOTHING, drop_largest, empty_table, halve_buckets, holds, largest_of
+from skyband.kernels.k_smallest import empty_table, holds, insert
+from skyband.kernels.mixing import GAMMA, mix
 from skyband.kernels.nested import nested_njit
 
-from skyband_totals.pairs import hash_pair, mixed
+from skyband_totals.pairs import hash_pair
 from skyband_totals.slots import place as first_slot
 
 _MOST = np.uint64(0xFFFFFFFFFFFFFFFF)
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 @njit(cache=True)
@@ -29,7 +29,7 @@ def pair_scores(objects: Any, values: Any, salt: Any) -> Any:
     """uint64[n]: the hash of each (object, value) pair under a salt."""
     scores = np.empty(len(objects), np.uint64)
     for row in range(len(objects)):
-        scores[row] = mixed(np.uint64(hash_pair(objects[row], values[row])) ^ salt)
+        scores[row] = mix(np.uint64(hash_pair(objects[row], values[row])) ^ salt)
     return scores
 
 
@@ -38,9 +38,9 @@ def row_scores(times: Any, objects: Any, units: Any, seen: int, salt: Any) -> An
     """uint64[n]: a random number for each row from its object, time and place in the stream, over any units."""
     scores = np.empty(len(objects), np.uint64)
     for row in range(len(objects)):
-        word = mixed(np.uint64(objects[row]) ^ salt)
-        word = mixed((word + _GOLDEN) ^ np.uint64(times[row]))
-        score = mixed((word + _GOLDEN) ^ np.uint64(seen + row))
+        word = mix(np.uint64(objects[row]) ^ salt)
+        word = mix((word + GAMMA) ^ np.uint64(times[row]))
+        score = mix((word + GAMMA) ^ np.uint64(seen + row))
         scores[row] = score // np.uint64(units[row]) if len(units) > 0 else score
     return scores
 
@@ -82,21 +82,7 @@ def sweep(new: Any, kept: Any, k: int, since: int, pairs: bool) -> Any:
             continue
         out_times[count], out_scores[count], out_objects[count], out_units[count] = time, value, key, unit
         count += 1
-        entry = free
-        free = np.int64(chain[entry])
-        smallest[entry], chain[entry], heads[bucket] = value, heads[bucket], entry
-        last = max(last, bucket)
-        size += 1
-        if size > k:
-            free = drop_largest(heads, chain, smallest, last, free)
-            size = k
-        if size == k:
-            while heads[last] == NOTHING:
-                last -= 1
-            limit = largest_of(heads, chain, smallest, last)
-            while 2 * last + 1 < len(heads) and shift > 0:
-                shift -= 1
-                last = np.int64(halve_buckets(heads, chain, smallest, last, shift))
+        shift, last, free, size, limit = insert(heads, chain, smallest, shift, last, free, size, limit, k, value)
     count = _close_run(out_scores, out_objects, out_units, limits, run, count, limit)
     columns = out_times[:count].copy(), out_scores[:count].copy(), out_objects[:count].copy(), out_units[:count].copy()
     return columns, limits[:count].copy()
