@@ -116,29 +116,11 @@ def test_core_imports_no_guest_and_engines_and_jobs_no_family():
 
 
 FLOORS = {
-    "skyband_jobs": "__init__ kernels formats files job running metrics local first_job commands hooks",
+    "skyband_jobs": "__init__ kernels formats tables files job metrics running local programs first_job commands hooks",
     "skyband_spark": "__init__ warming frames sink_log_check states errors catalog_table reading dataframe_writer "
     "program job_session savepoints table_sink_check rows_aside side_outputs run engine commands hooks",
 }
 """The modules and folders of a distribution, ground floor first: each imports only from those before it."""
-STILL_UPWARDS = {
-    "skyband_jobs.files.csv_dialect imports skyband_jobs.job.model",
-    "skyband_jobs.files.csv_reader imports skyband_jobs.job.model",
-    "skyband_jobs.files.json_files imports skyband_jobs.job.model",
-    "skyband_jobs.files.source_files imports skyband_jobs.job.model",
-    "skyband_jobs.files.table_source imports skyband_jobs.job.model",
-    "skyband_jobs.files.table_source imports skyband_jobs.job.table_location",
-    "skyband_jobs.files.text_files imports skyband_jobs.job.model",
-    "skyband_jobs.files.where_and_select imports skyband_jobs.job.model",
-    "skyband_jobs.job.checking imports skyband_jobs.running.table_sink",
-    "skyband_jobs.job.engine imports skyband_jobs.running.progress",
-    "skyband_jobs.job.engines imports skyband_jobs.local.engine",
-    "skyband_jobs.job.parsing imports skyband_jobs.metrics.place",
-    "skyband_jobs.job.parsing imports skyband_jobs.running.bad_rows",
-    "skyband_jobs.job.parsing imports skyband_jobs.running.broadcast",
-    "skyband_jobs.running.run imports skyband_jobs.metrics.export",
-}
-"""Known exceptions: remove one here when it is fixed, and never add one."""
 
 
 def test_jobs_and_spark_have_floors():
@@ -152,7 +134,7 @@ def test_jobs_and_spark_have_floors():
                     room, below = ([*module.split("."), "__init__"][1] for module in (name, target))
                     if floors.index(below) > floors.index(room):
                         upwards.add(f"{name} imports {target}")
-    assert upwards == STILL_UPWARDS
+    assert upwards == set()
 
 
 def test_no_family_imports_spark():

@@ -13,7 +13,7 @@ import hostile_stream
 import kafka_broker
 import pyarrow.parquet as pq
 import pytest
-from skyband_jobs.running.run import run_job
+from skyband_jobs.programs.run import run_job
 
 JOB = """
 [source]

@@ -4,9 +4,9 @@ import shutil
 import subprocess
 
 import pytest
-from skyband_jobs.job.model import Sink, Source
 from skyband_jobs.job.path_overlap import overlaps
 from skyband_jobs.local import sink_manifest as local_sink_manifest
+from skyband_jobs.tables.model import Sink, Source
 
 
 def contents(home):

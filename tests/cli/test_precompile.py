@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import evolve
 from skyband.queries import make_query
-from skyband_jobs.job.parsing import read_job
+from skyband_jobs.programs.parsing import read_job
 from skyband_spark.warming import compiled_kernels_marker
 from skyband_spark.warming.precompile import Warming
 from skyband_spark.warming.rehearsal import rehearse

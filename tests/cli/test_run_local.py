@@ -226,7 +226,7 @@ def add_row(folder, at, client="late in time"):
 @pytest.mark.parametrize("at", ["12000-01-01T00:00:00", "9999-12-31T23:59:59", "-0044-03-15T12:00:00"])
 def test_no_year_ends_a_stream(folder, monkeypatch, format, at):
     """The progress line is written after every batch, the console and JSON write the year, and so does the summary."""
-    monkeypatch.setattr("skyband_jobs.running.progress.EVERY_PLAIN", 0.0)
+    monkeypatch.setattr("skyband_jobs.job.progress.EVERY_PLAIN", 0.0)
     add_row(folder, at)
     for sets in (["source.stream=true", "source.finish=true", "sink.trigger=available-now"], ["sink.path=others"]):
         ran = folder.run(f"sink.format={format}", "query.by=client", *sets)

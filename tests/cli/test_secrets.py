@@ -7,7 +7,7 @@ from skyband.engines.local import LocalRun
 from skyband.errors import ConfigError, EngineError, InputError, Problem, SkybandError
 from skyband_jobs import JobError, read_job
 from skyband_jobs.job.job_error import secrets_hidden
-from skyband_jobs.running.run import run_job
+from skyband_jobs.programs.run import run_job
 
 PLANTED = "hunter2/ü'x"
 URL = "s3a://reader:hunter2-url@bucket/answers"

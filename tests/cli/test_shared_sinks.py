@@ -10,12 +10,12 @@ from itertools import permutations
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from skyband_jobs.job.engines import engine_named
-from skyband_jobs.job.parsing import JobError, read_job
+from skyband_jobs.job.progress import Progress
 from skyband_jobs.local import sink_manifest as local_sink_manifest
 from skyband_jobs.local.sink import open_writer
 from skyband_jobs.local.sink_manifest import foreign_files
-from skyband_jobs.running.progress import Progress
+from skyband_jobs.programs.engines import engine_named
+from skyband_jobs.programs.parsing import JobError, read_job
 
 SCHEMA = pa.schema([("number", pa.int64())])
 

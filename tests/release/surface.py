@@ -18,8 +18,8 @@ from skyband.queries import kinds, load_query
 from skyband.registry import hookspecs, installed, load_class
 from skyband.registry.backend_loading import load_interface
 from skyband.registry.info import CAPABILITIES
-from skyband_jobs.job.model import Sink, Source
-from skyband_jobs.job.parsing import KEYS
+from skyband_jobs.programs.parsing import KEYS
+from skyband_jobs.tables.model import Sink, Source
 from skyband_spark import states as spark_states
 
 OURS = "skyband"

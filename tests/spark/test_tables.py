@@ -13,7 +13,7 @@ from skyband.engines import local
 from skyband.errors import EngineError
 from skyband.queries import make_query
 from skyband_jobs.formats import open_sink, open_table
-from skyband_jobs.job.model import Source
+from skyband_jobs.tables.model import Source
 from skyband_lakes.libraries import DELTA, ICEBERG
 from skyband_spark.reading.plain_files_of_tables import table_frame
 from table_places import arguments, keys
@@ -164,7 +164,7 @@ def test_a_table_that_is_more_than_its_files_is_read_by_parts(session, tmp_path,
 
 DEADLY = """
 import os, signal, sys
-from skyband_jobs.running.run import run_job
+from skyband_jobs.programs.run import run_job
 from skyband_jobs.formats import open_sink
 
 moment, format, job = sys.argv[1:]

@@ -10,7 +10,7 @@ import pytest
 from attrs import evolve
 from families import FAMILIES, family
 from skyband.errors import ConfigError, EngineError, SkybandError, SnapshotError
-from skyband_jobs.job.model import Job, Sink, Source
+from skyband_jobs.tables.model import Job, Sink, Source
 from skyband_spark.savepoints import savepoint
 from skyband_spark.savepoints.savepoint import Position, source_facts
 from skyband_spark.savepoints.start import MARK, _check_source, _partial_folder, begin_from

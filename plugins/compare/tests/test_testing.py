@@ -15,8 +15,8 @@ from skyband_compare.testing import assert_answers
 from skyband_compare.testing.difference import DIFFERS, EXTRA, MISSING, difference
 from skyband_compare.testing.expectation import read_expected, write_expected
 from skyband_compare.testing.job_on_rows import SOURCE_KEYS, read_job_on, run
-from skyband_jobs.job.model import Source
-from skyband_jobs.running.progress import Progress
+from skyband_jobs.job.progress import Progress
+from skyband_jobs.tables.model import Source
 from skyband_specs.reference.example_jobs import job_example
 
 JOB = """

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from skyband.errors import InputError
 from skyband_jobs.files.source_files import open_files
-from skyband_jobs.job.model import Source
+from skyband_jobs.tables.model import Source
 from skyband_spark.reading.python_file_reader import PartReader
 
 SCHEMA = "n BIGINT, text STRING"

@@ -9,7 +9,7 @@ from skyband_jobs.files import file_parts
 from skyband_jobs.files.file_parts import tasks_of
 from skyband_jobs.files.source_files import open_files
 from skyband_jobs.files.text_files import ranges
-from skyband_jobs.job.model import Source
+from skyband_jobs.tables.model import Source
 
 VALUES = st.text(st.sampled_from('ab,"\n\r\\ é'), max_size=6)
 SIZE = 16

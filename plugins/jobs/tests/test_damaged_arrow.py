@@ -7,7 +7,7 @@ import pytest
 from skyband.engines import local
 from skyband.errors import InputError
 from skyband_jobs.files.source_files import open_files
-from skyband_jobs.job.model import Source
+from skyband_jobs.tables.model import Source
 
 QUERY = {"kind": "distinct-count", "time": "ts", "item": "client", "windows": ["1 hour"], "every": "1 hour"}
 TABLE = pa.table({"ts": pa.array([0, 1, 2], pa.timestamp("us")), "client": ["a", "bb", "c"], "other": ["x", "y", "z"]})

@@ -4,7 +4,7 @@ import pytest
 from skyband.config.redaction import redact
 from skyband.errors import ConfigError
 from skyband_jobs.job.environment import expand
-from skyband_jobs.job.parsing import read_job
+from skyband_jobs.programs.parsing import read_job
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from skyband.errors import InputError
 from skyband_jobs.files import file_parts
 from skyband_jobs.files.file_parts import FilePart, share_of, tasks_of
 from skyband_jobs.files.source_files import open_files
-from skyband_jobs.job.model import Source
+from skyband_jobs.tables.model import Source
 
 
 @pytest.fixture(scope="module")

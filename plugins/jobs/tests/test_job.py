@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 from skyband.engines.reference import LocalEngine
 from skyband_jobs import JobError, read_job
-from skyband_jobs.job.engines import engine_named
-from skyband_jobs.job.model import local_path
+from skyband_jobs.job.progress import Progress
 from skyband_jobs.local.run import run as run_locally
-from skyband_jobs.running.progress import Progress
+from skyband_jobs.programs.engines import engine_named
+from skyband_jobs.tables.model import local_path
 
 JOB = """
 [source]

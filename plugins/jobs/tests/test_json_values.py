@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from skyband.errors import ConfigError, InputError
 from skyband_jobs.files.json_spelling import spelt
 from skyband_jobs.files.source_files import open_files
-from skyband_jobs.job.model import Source
+from skyband_jobs.tables.model import Source
 
 
 def json_file(tmp_path, *objects):

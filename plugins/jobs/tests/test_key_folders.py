@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from skyband.errors import ConfigError, InputError
 from skyband_jobs.files.source_files import open_files
-from skyband_jobs.job.model import Source
+from skyband_jobs.tables.model import Source
 
 VALUES = {
     "int32": ["1", "-2", "007", "-2147483648", "2147483647"],

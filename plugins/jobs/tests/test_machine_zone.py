@@ -9,7 +9,7 @@ import pytest
 from skyband.instants import instant
 from skyband.states.since_or_last import moment_of
 from skyband_jobs.files.source_files import open_files
-from skyband_jobs.job.model import Source
+from skyband_jobs.tables.model import Source
 
 NAIVE = dt.datetime(2026, 3, 29, 2, 30, 0, 250_000)
 """A time that does not exist in Berlin, where clocks go forward that night."""

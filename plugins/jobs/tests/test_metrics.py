@@ -15,10 +15,10 @@ from urllib.request import Request, urlopen
 import pytest
 from attrs import evolve
 from skyband.errors import ConfigError
+from skyband_jobs.job.progress import Progress, Totals
 from skyband_jobs.metrics import server
 from skyband_jobs.metrics.export import exported
 from skyband_jobs.metrics.place import place_of, problems_of
-from skyband_jobs.running.progress import Progress, Totals
 
 pytest.importorskip("prometheus_client")
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics

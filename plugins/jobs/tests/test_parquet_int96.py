@@ -9,7 +9,7 @@ from skyband.errors import InputError
 from skyband_jobs.files.columnar_files import Layout
 from skyband_jobs.files.source_files import open_files
 from skyband_jobs.files.states_table import StatesTable
-from skyband_jobs.job.model import Source
+from skyband_jobs.tables.model import Source
 
 DAYS = ["0001-01-01", "1582-10-15", "1676-12-31", "1969-12-31", "2026-02-28", "2263-01-01", "9999-12-31"]
 INSTANTS = [dt.datetime.fromisoformat(f"{day}T23:59:59.999999").replace(tzinfo=dt.UTC) for day in DAYS]

@@ -7,8 +7,8 @@ import time
 import pytest
 from numba import njit
 from skyband.config.durations import parse
+from skyband_jobs.job.progress import Progress, Totals, status, summary
 from skyband_jobs.running.compilation_notice import announced
-from skyband_jobs.running.progress import Progress, Totals, status, summary
 
 
 class Terminal(io.StringIO):
@@ -22,7 +22,7 @@ class Terminal(io.StringIO):
 def clock(monkeypatch):
     """A clock that moves only when told to."""
     now = [100.0]
-    monkeypatch.setattr("skyband_jobs.running.progress.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("skyband_jobs.job.progress.time.monotonic", lambda: now[0])
     monkeypatch.setenv("TERM", "xterm")
     return now
 
@@ -128,7 +128,7 @@ def test_rates_count_from_when_the_engine_is_ready(clock):
 
 
 def test_compiling_kernels_is_announced_and_timed_separately(monkeypatch):
-    monkeypatch.setattr("skyband_jobs.running.progress.EVERY_TERMINAL", 0.0)
+    monkeypatch.setattr("skyband_jobs.job.progress.EVERY_TERMINAL", 0.0)
     monkeypatch.setenv("TERM", "xterm")
     out, totals = Terminal(), Totals(rows_in=100)
     inner = njit(lambda number: number + 1)

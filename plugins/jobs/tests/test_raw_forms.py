@@ -9,8 +9,8 @@ from skyband.errors import ConfigError, InputError
 from skyband_jobs.files import text_blocks
 from skyband_jobs.files.source_files import open_files
 from skyband_jobs.files.text_files import text_option_problems
-from skyband_jobs.job.model import Source
 from skyband_jobs.kernels.record_boundaries import csv_records, json_elements
+from skyband_jobs.tables.model import Source
 
 
 def rows(path, together=False, **keys):

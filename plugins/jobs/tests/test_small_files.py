@@ -10,7 +10,7 @@ import pytest
 from skyband.errors import InputError
 from skyband_jobs.files import columnar_files, file_parts, row_location
 from skyband_jobs.files.source_files import open_files
-from skyband_jobs.job.model import Source
+from skyband_jobs.tables.model import Source
 
 SCHEMA = "n BIGINT, text STRING"
 PLAIN = [f"{number},a{number}\n" for number in range(20)]

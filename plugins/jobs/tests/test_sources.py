@@ -14,7 +14,7 @@ import pytest
 from skyband.errors import ConfigError, InputError
 from skyband_jobs.files.file_listing import SUFFIXES, data_files, format_by_name
 from skyband_jobs.files.source_files import open_files
-from skyband_jobs.job.model import Source
+from skyband_jobs.tables.model import Source
 
 UTC = datetime.UTC
 

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 import pytest
-from skyband_jobs.files.spark_ddl import parse_ddl
+from skyband_jobs.tables.spark_ddl import parse_ddl
 
 INSTANT = pa.timestamp("us", "UTC")
 

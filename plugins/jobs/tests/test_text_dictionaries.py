@@ -13,7 +13,7 @@ from skyband.operator.bind_backends import bind
 from skyband.queries import make_query
 from skyband_jobs.files import columnar_files
 from skyband_jobs.files.source_files import open_files
-from skyband_jobs.job.model import Source
+from skyband_jobs.tables.model import Source
 from skyband_spark.frames.sharded_plan import ShardedPlan
 
 ROWS = 40_000

@@ -21,7 +21,6 @@ from skyband_jobs.files.csv_dialect import Dialect
 from skyband_jobs.files.csv_files import CsvFile
 from skyband_jobs.files.source_files import open_files
 from skyband_jobs.formats.json_rows import json_rows
-from skyband_jobs.job.model import Source
 from skyband_jobs.kernels.record_boundaries import (
     FINE,
     GOES_ON,
@@ -31,6 +30,7 @@ from skyband_jobs.kernels.record_boundaries import (
     csv_records,
     json_lines,
 )
+from skyband_jobs.tables.model import Source
 
 HEADER = {"header": True}
 

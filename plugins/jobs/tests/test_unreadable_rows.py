@@ -16,7 +16,7 @@ from skyband_jobs.files.file_parts import FilePart
 from skyband_jobs.files.source_files import open_files
 from skyband_jobs.files.text_blocks import ByteRange
 from skyband_jobs.files.text_files import ranges
-from skyband_jobs.job.model import Source
+from skyband_jobs.tables.model import Source
 from skyband_spark.reading.python_file_reader import PartReader
 
 LINE_END = b"\n"

@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from skyband.cli.commands import group
-from skyband_jobs.job.engines import engine_named
 from skyband_jobs.job.job_error import JobError
 from skyband_jobs.job.output_folders import permission_problems
-from skyband_jobs.job.parsing import read_job
-from skyband_jobs.running.run import run_checked
+from skyband_jobs.programs.engines import engine_named
+from skyband_jobs.programs.parsing import read_job
+from skyband_jobs.programs.run import run_checked
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
 NOBODY = 65534

@@ -17,7 +17,7 @@ from skyband.operator.logged_batch import LoggedBatch
 from skyband.operator.row_encoding import encode
 from skyband.queries import make_query
 from skyband.watermark import EventTimeProgress
-from skyband_jobs.running.progress import Totals, summary
+from skyband_jobs.job.progress import Totals, summary
 from skyband_spark.frames import batch
 from skyband_spark.frames.results_and_metrics import METRICS
 from skyband_spark.frames.sharded_plan import ShardedPlan

@@ -4,7 +4,7 @@ import attrs
 import pytest
 from attrs import evolve
 from skyband.errors import ConfigError, EngineError
-from skyband_jobs.job.model import Job, Sink, Source
+from skyband_jobs.tables.model import Job, Sink, Source
 from skyband_spark.savepoints.checkpoint_record import RECORD, check_goes_on
 from skyband_spark.savepoints.savepoint import source_facts
 

@@ -4,7 +4,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from skyband_jobs.job.model import Source
+from skyband_jobs.tables.model import Source
 from skyband_spark.engine import SparkEngine
 
 TIMES = pd.to_datetime(["2026-01-01T00:00:00.123456789", "2026-01-02T00:00:00.000000000"])

@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from skyband.errors import ConfigError
-from skyband_jobs.job.model import Source
+from skyband_jobs.tables.model import Source
 from skyband_spark.reading.python_file_reader import as_spark, choose_reader
 
 PYTHON = "Python, where rows are packed"

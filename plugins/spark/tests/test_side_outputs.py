@@ -4,7 +4,7 @@ import random
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from skyband_jobs.job.model import Sink
+from skyband_jobs.tables.model import Sink
 from skyband_spark import side_outputs
 from skyband_spark.side_outputs import RowsOfTasks
 

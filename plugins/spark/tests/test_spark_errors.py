@@ -5,7 +5,7 @@ import resource
 import pytest
 from attrs import evolve
 from skyband.errors import EngineError
-from skyband_jobs.job.model import Job, Sink, Source
+from skyband_jobs.tables.model import Job, Sink, Source
 from skyband_spark.errors import plain_errors, sentence
 
 JOB = Job("counts", Source("parquet"), None, {}, Sink("parquet", "counts", "checkpoint"), {}, None)

@@ -8,7 +8,7 @@ import pytest
 from attrs import frozen
 from skyband_jobs.files.where_and_select import Shape
 from skyband_jobs.formats import TablePart
-from skyband_jobs.job.model import Source
+from skyband_jobs.tables.model import Source
 from skyband_spark.reading import plain_files_of_tables
 from skyband_spark.reading.table_parts import TableParts, tasks_of
 

@@ -9,9 +9,9 @@ from click.testing import CliRunner
 from skyband import text_tables
 from skyband.cli.commands import Failure, Problems
 from skyband.queries import make_query
-from skyband_jobs.job.model import Sink, Source
+from skyband_jobs.job.progress import Progress
 from skyband_jobs.local.sink import Console
-from skyband_jobs.running.progress import Progress
+from skyband_jobs.tables.model import Sink, Source
 from skyband_spark import job_session as spark_session
 from skyband_spark.program import FEWER_FORKS
 from skyband_spark.warming.precompile import Warming

@@ -8,8 +8,8 @@ from skyband.engines import local
 from skyband.errors import SkybandError
 from skyband.queries import make_query
 from skyband_distinct.demo.weblog import make_weblog
-from skyband_jobs.running.progress import Progress
-from skyband_jobs.running.run import run_job
+from skyband_jobs.job.progress import Progress
+from skyband_jobs.programs.run import run_job
 from skyband_spark.errors import plain_errors
 
 pytestmark = pytest.mark.spark

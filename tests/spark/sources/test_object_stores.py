@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from object_store import SECRET, make_bucket, object_store
 from pyarrow.fs import FileSelector
-from skyband_jobs.files.store_paths import store_path
+from skyband_jobs.tables.store_paths import store_path
 from skyband_lakes.libraries import DELTA
 from skyband_spark import side_outputs
 from visits import CHECKPOINT, STREAM, Visits, visit

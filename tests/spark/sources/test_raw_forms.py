@@ -10,7 +10,7 @@ from first_job_forms import FORMS as FIRST
 from raw_forms import FORMS
 from skyband.cli.commands import group
 from skyband.errors import ConfigError
-from skyband_jobs.job.model import Source
+from skyband_jobs.tables.model import Source
 from skyband_spark.reading.python_file_reader import choose_reader, file_frame, settings_of
 from skyband_spark.reading.source import read_by_spark, shaped
 

@@ -11,8 +11,8 @@ from skyband_expressions.expression import parse_column
 from skyband_jobs.files.csv_reader import read_csv
 from skyband_jobs.files.json_files import read_json
 from skyband_jobs.files.source_files import open_files
-from skyband_jobs.files.spark_ddl import parse_ddl
-from skyband_jobs.job.model import Source
+from skyband_jobs.tables.model import Source
+from skyband_jobs.tables.spark_ddl import parse_ddl
 from skyband_spark.reading.source import spark_defaults
 from text_forms import BOOLEANS, NUMBERS, TIMES, texts_near
 

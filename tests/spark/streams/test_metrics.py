@@ -7,8 +7,8 @@ import pytest
 pytest.importorskip("prometheus_client")
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from skyband.errors import SkybandError
-from skyband_jobs.running.progress import Progress
-from skyband_jobs.running.run import run_job
+from skyband_jobs.job.progress import Progress
+from skyband_jobs.programs.run import run_job
 
 from .. import faults
 

@@ -5,12 +5,12 @@ from skyband.lazy_names import lazy_names
 __getattr__ = lazy_names(
     __name__,
     {
-        "Job": "job.model",
+        "Job": "tables.model",
         "JobEngine": "job.engine",
         "JobError": "job.job_error",
-        "Sink": "job.model",
-        "Source": "job.model",
-        "read_job": "job.parsing",
-        "run_job": "running.run",
+        "Sink": "tables.model",
+        "Source": "tables.model",
+        "read_job": "programs.parsing",
+        "run_job": "programs.run",
     },
 )

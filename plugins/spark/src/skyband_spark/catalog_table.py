@@ -10,8 +10,8 @@ from urllib.parse import unquote, urlsplit
 
 from skyband.errors import ConfigError, Problem, suggest
 from skyband.registry.info import FILE_FORMATS
-from skyband_jobs.job.model import Job, Sink, Source, local_path
-from skyband_jobs.job.table_location import SPARK_TABLE
+from skyband_jobs.tables.model import Job, Sink, Source, local_path
+from skyband_jobs.tables.table_location import SPARK_TABLE
 
 from skyband_spark.sink_log_check import check_belong, latest
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from skyband_jobs.job.model import Sink, local_path
 from skyband_jobs.local.sink_parts import holds_something
+from skyband_jobs.tables.model import Sink, local_path
 
 from skyband_spark.reading.source import text_options
 

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from skyband.errors import ConfigError, Problem
 from skyband_jobs.job.checked_job import CheckedJob
 from skyband_jobs.job.engine import JobEngine
-from skyband_jobs.job.model import Sink, Source, file_path
-from skyband_jobs.running.progress import Progress, Totals
+from skyband_jobs.job.progress import Progress, Totals
+from skyband_jobs.tables.model import Sink, Source, file_path
 
 _NO_CHECKPOINT = ("console", "memory", "noop")
 

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from skyband.errors import ConfigError, EngineError, Problem, SkybandError
 from skyband.registry.install_hints import format_comes_with
 from skyband_jobs.formats import names_of_formats
-from skyband_jobs.job.model import Job, local_path
+from skyband_jobs.tables.model import Job, local_path
 
 from skyband_spark.frames.java_process import how_java_ended
 

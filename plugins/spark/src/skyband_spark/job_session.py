@@ -14,8 +14,8 @@ from typing import Any
 from skyband.errors import ConfigError, EngineError
 from skyband_jobs.files.file_listing import data_files
 from skyband_jobs.job.checked_job import CheckedJob
-from skyband_jobs.job.model import AVAILABLE_NOW, Job, local_path
-from skyband_jobs.running.progress import Progress
+from skyband_jobs.job.progress import Progress
+from skyband_jobs.tables.model import AVAILABLE_NOW, Job, local_path
 
 from skyband_spark import program as spark
 from skyband_spark.errors import is_gone

@@ -10,13 +10,13 @@ from skyband.errors import ConfigError, EngineError, Problem
 from skyband.groups.execution import check_broadcast
 from skyband.operator.bad_rows import unreadable_rows
 from skyband.operator.metrics import check_sum
-from skyband_jobs.files.store_paths import StorePath, check_reach
 from skyband_jobs.job.engine import JobEngine
-from skyband_jobs.job.model import Job, Sink, file_path, local_path
-from skyband_jobs.job.table_location import place_of
 from skyband_jobs.local.sink import check_free
 from skyband_jobs.running.bad_rows import BAD, PLACES, as_job, key_of, told_of
-from skyband_jobs.running.table_sink import check_columns, is_free, sink_of, told_of_sink
+from skyband_jobs.tables.model import Job, Sink, file_path, local_path
+from skyband_jobs.tables.store_paths import StorePath, check_reach
+from skyband_jobs.tables.table_location import place_of
+from skyband_jobs.tables.table_sink import check_columns, is_free, sink_of, told_of_sink
 
 from skyband_spark import dataframe_writer
 from skyband_spark.errors import cause_of, is_gone, is_of_spark

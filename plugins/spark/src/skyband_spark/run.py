@@ -15,13 +15,13 @@ from skyband.queries.query import BAD
 from skyband_jobs.job.checked_job import CheckedJob
 from skyband_jobs.job.column_name_clashes import check_names, tells_case
 from skyband_jobs.job.engine import JobEngine
-from skyband_jobs.job.model import AVAILABLE_NOW, Job, local_path
-from skyband_jobs.job.table_location import place_of
+from skyband_jobs.job.progress import Progress, Totals
 from skyband_jobs.local.sink import Console, check_free
 from skyband_jobs.running.bad_rows import BAD as BAD_ROWS
 from skyband_jobs.running.bad_rows import LATE
-from skyband_jobs.running.progress import Progress, Totals
-from skyband_jobs.running.table_sink import check_columns, is_free, sink_of, told_of_sink
+from skyband_jobs.tables.model import AVAILABLE_NOW, Job, local_path
+from skyband_jobs.tables.table_location import place_of
+from skyband_jobs.tables.table_sink import check_columns, is_free, sink_of, told_of_sink
 
 from skyband_spark import catalog_table, dataframe_writer, rows_aside
 from skyband_spark import program as spark

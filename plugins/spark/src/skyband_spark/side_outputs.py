@@ -16,12 +16,12 @@ from attrs import frozen
 from skyband.atomic_files import replacing
 from skyband.errors import ConfigError, EngineError, Problem
 from skyband.operator.bad_rows import bad_rows_schema
-from skyband_jobs.files.store_paths import StorePath
 from skyband_jobs.formats import BatchSink
-from skyband_jobs.job.model import Job, Sink, file_path
 from skyband_jobs.local.sink_parts import write_table
 from skyband_jobs.running.bad_rows import PLACES, as_job, key_of, told_of
-from skyband_jobs.running.table_sink import check_columns, sink_of, told_of_sink
+from skyband_jobs.tables.model import Job, Sink, file_path
+from skyband_jobs.tables.store_paths import StorePath
+from skyband_jobs.tables.table_sink import check_columns, sink_of, told_of_sink
 
 from skyband_spark.frames.sharded_plan import ShardedPlan
 from skyband_spark.rows_aside import MICRO_BATCH

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from skyband.errors import ConfigError, Problem
 from skyband_jobs.formats import BatchSink
-from skyband_jobs.job.model import Job, Sink, local_path
-from skyband_jobs.job.table_location import in_process, place_key, place_of
-from skyband_jobs.running.table_sink import is_free
+from skyband_jobs.tables.model import Job, Sink, local_path
+from skyband_jobs.tables.table_location import in_process, place_key, place_of
+from skyband_jobs.tables.table_sink import is_free
 
 from skyband_spark.frames.checkpoint_from_states import SEEDS
 from skyband_spark.savepoints.start import MARK

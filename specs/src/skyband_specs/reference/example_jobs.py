@@ -9,7 +9,7 @@ from skyband.queries import examples_of, make_query
 from skyband.queries.example import JobExample
 from skyband.queries.query import Query
 from skyband.registry import installed
-from skyband_jobs.files.spark_ddl import parse_ddl
+from skyband_jobs.tables.spark_ddl import parse_ddl
 
 
 def job_example(kind: str) -> JobExample | None:

@@ -12,7 +12,7 @@ from skyband.config.parameters import parameters_of
 from skyband.errors import ConfigError
 from skyband.queries import make_query
 from skyband.queries.query import Query
-from skyband_jobs.files.spark_ddl import parse_ddl
+from skyband_jobs.tables.spark_ddl import parse_ddl
 
 from skyband_specs.reference.example_jobs import job_example
 

@@ -8,10 +8,10 @@ from skyband_expressions.sql_parser import MOST_DEPTH, MOST_TERMS
 from skyband_jobs.files.source_files import READABLE
 from skyband_jobs.files.text_files import OPTIONS
 from skyband_jobs.formats import names_of_formats
-from skyband_jobs.job.engines import engine_names
-from skyband_jobs.job.model import Sink, Source
-from skyband_jobs.job.parsing import TABLES
 from skyband_jobs.local.engine import WRITABLE
+from skyband_jobs.programs.engines import engine_names
+from skyband_jobs.programs.parsing import TABLES
+from skyband_jobs.tables.model import Sink, Source
 from skyband_spark.job_session import COMPILED_ONCE, LOCAL, SMALL
 from skyband_spark.program import FEWER_FORKS, GROUPED_SHARDS, SETTINGS
 

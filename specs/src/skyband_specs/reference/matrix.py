@@ -8,7 +8,7 @@ from skyband.queries.query import Query
 from skyband.registry import Listed, installed
 from skyband.registry.info import CAPABILITIES, BackendInfo
 from skyband_jobs.job.engine import JobEngine
-from skyband_jobs.job.engines import engine_named, engine_names
+from skyband_jobs.programs.engines import engine_named, engine_names
 from skyband_spark.program import shard_count
 
 from skyband_specs.reference.example_variants import Form, forms

@@ -51,8 +51,8 @@ def run_steps(steps: Iterable[str], names: Mapping[str, Any]) -> Ran:
 def run_job_text(job: str, rows: Mapping[str, str], backends: Mapping[str, str] | None = None) -> Ran:
     """The output of `skyband run job.toml --engine local` with the files `rows` beside it; `backends` as in `--set`."""
     from skyband.errors import ConfigError
-    from skyband_jobs.running.progress import Progress
-    from skyband_jobs.running.run import run_job
+    from skyband_jobs.job.progress import Progress
+    from skyband_jobs.programs.run import run_job
 
     printed = io.StringIO()
     with tempfile.TemporaryDirectory() as folder:

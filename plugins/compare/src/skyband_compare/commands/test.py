@@ -42,7 +42,7 @@ def command(
     Answers are compared as a set of rows, columns by name: --expect may leave columns out, and its rows may be in any
     order. A float may differ by one part in 10^9. The exit status is 1 if a row is missing, too much or different.
     """
-    from skyband_jobs.running.progress import Progress
+    from skyband_jobs.job.progress import Progress
 
     from skyband_compare.testing import report
     from skyband_compare.testing.assertion import compared

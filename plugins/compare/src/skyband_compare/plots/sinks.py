@@ -13,10 +13,10 @@ from skyband_jobs.files.source_files import READABLE, open_files
 from skyband_jobs.files.text_files import beyond_readers
 from skyband_jobs.formats import format_at, names_of_formats
 from skyband_jobs.job.job_error import JobError
-from skyband_jobs.job.model import Sink, Source, local_path, option_text
-from skyband_jobs.job.parsing import read_sink
-from skyband_jobs.job.table_location import in_process, keys_of, location_problems
 from skyband_jobs.local.sink import QUERY
+from skyband_jobs.programs.parsing import read_sink
+from skyband_jobs.tables.model import Sink, Source, local_path, option_text
+from skyband_jobs.tables.table_location import in_process, keys_of, location_problems
 
 _SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", ".arrow": "arrow"}
 

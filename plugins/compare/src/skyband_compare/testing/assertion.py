@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 
 import pyarrow as pa
-from skyband_jobs.running.progress import Progress
+from skyband_jobs.job.progress import Progress
 
 from skyband_compare.testing import report
 from skyband_compare.testing.difference import Difference, difference

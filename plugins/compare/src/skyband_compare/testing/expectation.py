@@ -13,7 +13,7 @@ from skyband.errors import ConfigError, InputError, Problem
 from skyband_jobs.files.source_files import Files, open_files
 from skyband_jobs.files.text_files import unwritable_in_csv
 from skyband_jobs.formats.json_rows import json_rows
-from skyband_jobs.job.model import Source
+from skyband_jobs.tables.model import Source
 
 from skyband_compare.testing.file_formats import format_of
 

@@ -14,10 +14,10 @@ from skyband.queries.query import BAD
 from skyband_jobs import read_job
 from skyband_jobs.files.source_files import Files
 from skyband_jobs.job.checked_job import CheckedJob
-from skyband_jobs.job.model import SHAPING
+from skyband_jobs.job.progress import Progress, Totals
 from skyband_jobs.local.run import begin
 from skyband_jobs.running.compilation_notice import announced
-from skyband_jobs.running.progress import Progress, Totals
+from skyband_jobs.tables.model import SHAPING
 
 from skyband_compare.testing.file_formats import format_of
 

@@ -57,8 +57,8 @@ def command(engine: str, rows: int, folder: Path | None, sets: tuple[str, ...]) 
         require_spark()  # before anything is made
     home = _fresh(folder)
     from skyband_jobs import read_job
-    from skyband_jobs.job.engines import engine_named
-    from skyband_jobs.running.run import run_checked
+    from skyband_jobs.programs.engines import engine_named
+    from skyband_jobs.programs.run import run_checked
 
     from skyband_distinct.demo.weblog import FILES, make_weblog
 

@@ -41,7 +41,7 @@ def command(job: str, sets: tuple[str, ...], engine: str, session: bool) -> None
     from skyband_jobs import JobError, read_job
     from skyband_jobs.commands.deferred_pandas import defer_pandas
     from skyband_jobs.first_job import first_job, is_data
-    from skyband_jobs.job.engines import engine_named
+    from skyband_jobs.programs.engines import engine_named
     from skyband_jobs.running.state_estimate import endless_without_ahead, state_estimate, state_growth
 
     defer_pandas()

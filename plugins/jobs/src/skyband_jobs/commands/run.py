@@ -34,8 +34,8 @@ def command(job: str, sets: tuple[str, ...], engine: str, savepoint: Path | None
     from skyband.cli.json_lines import logging_as_json
 
     from skyband_jobs.commands.deferred_pandas import defer_pandas
+    from skyband_jobs.programs.run import run_job
     from skyband_jobs.running.logged_progress import LoggedProgress
-    from skyband_jobs.running.run import run_job
 
     if engine == "local":
         defer_pandas()

@@ -16,7 +16,7 @@ from skyband.errors import InputError
 from skyband_expressions.failing_rows import failing_values
 
 from skyband_jobs.files.refused_rows import RefusedRows, without_rows
-from skyband_jobs.files.store_paths import StorePath
+from skyband_jobs.tables.store_paths import StorePath
 
 _BATCH = 100_000
 _SMALL = 1 << 16

@@ -7,7 +7,7 @@ from skyband.errors import Problem
 
 from skyband_jobs.files.text_encodings import ENCODING_OPTIONS, encoding_of
 from skyband_jobs.files.value_formats import VALUE_OPTIONS, ValueFormats, formats_of
-from skyband_jobs.job.model import Source, option_text
+from skyband_jobs.tables.model import Source, option_text
 
 OPTIONS = (
     "header", "sep", "delimiter", "quote", "escape", "comment", "multiLine", "enforceSchema", "inferSchema",

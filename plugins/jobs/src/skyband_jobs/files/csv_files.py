@@ -14,11 +14,11 @@ from skyband.errors import InputError
 
 from skyband_jobs.files.csv_dialect import Dialect
 from skyband_jobs.files.refused_rows import RefusedRows, middle_line
-from skyband_jobs.files.spark_ddl import ZONE
 from skyband_jobs.files.text_blocks import MARK, Block, ByteRange, blocks, is_utf8, without_lines
 from skyband_jobs.files.text_values import as_read, typed, typed_where_right
 from skyband_jobs.files.utf8 import check_utf8, refuse_bytes
 from skyband_jobs.kernels.record_boundaries import csv_records
+from skyband_jobs.tables.spark_ddl import ZONE
 
 _ROW = re.compile(r"CSV parse error: Row #(\d+): ")
 _ALL = 1 << 62

@@ -11,7 +11,7 @@ from skyband_jobs.files.csv_dialect import dialect_of
 from skyband_jobs.files.csv_files import CsvFile
 from skyband_jobs.files.refused_rows import Records, RefusedRows, readable_records
 from skyband_jobs.files.text_blocks import ByteRange
-from skyband_jobs.job.model import Source
+from skyband_jobs.tables.model import Source
 
 
 def csv_schema_of(paths: Sequence[Path], source: Source) -> pa.Schema:

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from skyband.errors import ConfigError, Problem
 
-from skyband_jobs.files.store_paths import StorePath
+from skyband_jobs.tables.store_paths import StorePath
 
 SUFFIXES = {
     ".csv": "csv", ".tsv": "csv", ".json": "json", ".jsonl": "json", ".ndjson": "json", ".geojson": "json",

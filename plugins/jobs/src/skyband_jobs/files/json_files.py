@@ -24,7 +24,6 @@ from skyband_jobs.files.text_encodings import ENCODING_OPTIONS, encoding_of
 from skyband_jobs.files.text_values import as_read, typed, typed_where_right
 from skyband_jobs.files.utf8 import refuse_bytes
 from skyband_jobs.files.value_formats import PLAIN, TIME_OPTIONS, ValueFormats, formats_of
-from skyband_jobs.job.model import Source
 from skyband_jobs.kernels.record_boundaries import (
     FINE,
     GOES_ON,
@@ -34,6 +33,7 @@ from skyband_jobs.kernels.record_boundaries import (
     TOO_DEEP,
     json_lines,
 )
+from skyband_jobs.tables.model import Source
 
 _NUMBER = re.compile(r"Column\(/(.+?)\) changed from string to number")
 _CHANGED = re.compile(r"Column\(/(.+?)\) changed from \w+ to \w+")

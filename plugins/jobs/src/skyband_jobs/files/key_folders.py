@@ -9,8 +9,8 @@ import pyarrow as pa
 from skyband.errors import InputError
 
 from skyband_jobs.files.file_listing import keys_of
-from skyband_jobs.files.spark_ddl import ZONE
 from skyband_jobs.files.text_values import typed
+from skyband_jobs.tables.spark_ddl import ZONE
 
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+[.]?\d*|[.]\d+)([eE][+-]?\d+)?|NaN|[+-]?Infinity", re.ASCII)

@@ -11,10 +11,10 @@ from skyband_jobs.files.file_listing import base_of_keys, data_files, is_pattern
 from skyband_jobs.files.file_parts import FilePart
 from skyband_jobs.files.refused_rows import RefusedRows
 from skyband_jobs.files.row_location import PlacedBatches
-from skyband_jobs.files.spark_ddl import parse_ddl
-from skyband_jobs.files.store_paths import OutOfReachError, StorePath, check_reach
 from skyband_jobs.formats import names_of_formats
-from skyband_jobs.job.model import Source, file_path
+from skyband_jobs.tables.model import Source, file_path
+from skyband_jobs.tables.spark_ddl import parse_ddl
+from skyband_jobs.tables.store_paths import OutOfReachError, StorePath, check_reach
 
 if TYPE_CHECKING:
     import pyarrow as pa

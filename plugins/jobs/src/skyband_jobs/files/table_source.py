@@ -10,8 +10,8 @@ from skyband_jobs.files.file_parts import FilePart
 from skyband_jobs.files.refused_rows import RefusedRows
 from skyband_jobs.files.row_location import PlacedBatches
 from skyband_jobs.formats import Refuse, TableRows
-from skyband_jobs.job.model import Source
-from skyband_jobs.job.table_location import in_process, keys_of
+from skyband_jobs.tables.model import Source
+from skyband_jobs.tables.table_location import in_process, keys_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

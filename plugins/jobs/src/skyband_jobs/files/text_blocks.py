@@ -9,8 +9,8 @@ import pyarrow as pa
 from attrs import frozen
 from skyband.errors import InputError
 
-from skyband_jobs.files.store_paths import StorePath
 from skyband_jobs.files.text_encodings import open_text
+from skyband_jobs.tables.store_paths import StorePath
 
 SIZE = 1 << 22
 """Bytes of a block, unless a record is longer."""

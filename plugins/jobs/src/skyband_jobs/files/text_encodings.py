@@ -11,7 +11,7 @@ import pyarrow as pa
 from attrs import define, field
 from skyband.errors import InputError, Problem
 
-from skyband_jobs.files.store_paths import StorePath
+from skyband_jobs.tables.store_paths import StorePath
 
 ENCODING_OPTIONS = ("encoding", "charset")
 """Spark's two names of one option."""

@@ -20,7 +20,7 @@ from skyband_jobs.files.text_blocks import MARK, Block, ByteRange, blocks, is_ut
 from skyband_jobs.files.text_encodings import encoding_of, encoding_problems, is_compressed
 from skyband_jobs.files.utf8 import refuse_bytes
 from skyband_jobs.files.value_formats import format_problems
-from skyband_jobs.job.model import Source
+from skyband_jobs.tables.model import Source
 
 SCHEMA = pa.schema([("value", pa.string())])
 """The schema of the format `text`."""

@@ -14,7 +14,7 @@ from skyband_expressions.expression import Expression, exploded, parse_column, p
 from skyband_expressions.syntax import UnknownExpressionError
 
 from skyband_jobs.files.refused_rows import RefusedRows, without_rows
-from skyband_jobs.job.model import Source
+from skyband_jobs.tables.model import Source
 
 _INSTEAD = "; use --engine spark"
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from skyband_jobs.job.model import Source
+from skyband_jobs.tables.model import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,7 +64,7 @@ def with_folders(source: Source, rows: "pa.Table", files: list[Path]) -> "tuple[
     from skyband_jobs.files.file_listing import keys_of
     from skyband_jobs.files.key_folders import key_fields, with_keys
     from skyband_jobs.files.source_files import base_of
-    from skyband_jobs.files.spark_ddl import ddl_of
+    from skyband_jobs.tables.spark_ddl import ddl_of
 
     fields = key_fields(files, base_of(source))
     if not fields:

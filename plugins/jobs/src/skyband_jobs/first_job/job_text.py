@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from skyband.queries.first_query import ColumnSample, SourceSample
 
-    from skyband_jobs.job.model import Source
+    from skyband_jobs.tables.model import Source
 
 _SECOND = 1_000_000
 _LENGTHS = {

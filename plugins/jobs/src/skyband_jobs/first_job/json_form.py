@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from skyband_jobs.first_job.csv_form import quoted
 from skyband_jobs.first_job.first_rows import first_rows, with_times
-from skyband_jobs.job.model import Source
+from skyband_jobs.tables.model import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,7 +17,7 @@ def json_form(head: Path, text: bytes, encoding: Mapping[str, Any]) -> "tuple[So
     """How to read text that is also in the file `head`, with its rows and notes. Raises ConfigError or InputError."""
     import pyarrow as pa
 
-    from skyband_jobs.files.spark_ddl import ddl_of
+    from skyband_jobs.tables.spark_ddl import ddl_of
 
     lines, options = _as_lines(text)
     if options:

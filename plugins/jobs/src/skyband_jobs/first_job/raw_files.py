@@ -14,7 +14,7 @@ from skyband.errors import ConfigError, InputError, Problem
 from skyband_jobs.files.file_listing import SUFFIXES, data_files, format_by_name
 from skyband_jobs.first_job.csv_form import CsvForm, csv_form, encoding_in, marks_of_null, marks_of_numbers
 from skyband_jobs.first_job.first_rows import first_rows, with_folders, with_times
-from skyband_jobs.job.model import Source
+from skyband_jobs.tables.model import Source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -167,7 +167,7 @@ def _json_files(head: Path, text: bytes, encoding: Mapping[str, Any]) -> RawFile
 
 
 def _csv_files(head: Path, form: CsvForm, encoding: Mapping[str, Any]) -> RawFiles:
-    from skyband_jobs.files.spark_ddl import ddl_of
+    from skyband_jobs.tables.spark_ddl import ddl_of
 
     options, notes = dict(form.options), list(form.notes)
 

@@ -12,8 +12,8 @@ from skyband.registry import Binding
 
 from skyband_jobs.files.source_files import Files
 from skyband_jobs.files.table_source import Table
-from skyband_jobs.job.model import Job
 from skyband_jobs.job.opening import OpenSource
+from skyband_jobs.tables.model import Job
 
 if TYPE_CHECKING:
     import pyarrow as pa

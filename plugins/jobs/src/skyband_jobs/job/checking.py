@@ -12,11 +12,11 @@ from skyband.registry import Binding
 from skyband_jobs.files.source_files import TEXT_FORMATS
 from skyband_jobs.job.column_name_clashes import names_alike
 from skyband_jobs.job.engine import JobEngine
-from skyband_jobs.job.model import AVAILABLE_NOW, KeyedSink, Sink, Source
 from skyband_jobs.job.opening import OpenSource, first_rows_problems, open_source, parse_sql
 from skyband_jobs.job.output_folders import output_problems
 from skyband_jobs.job.path_overlap import overlaps
-from skyband_jobs.job.table_location import in_process, keys_of, location_problems
+from skyband_jobs.tables.model import AVAILABLE_NOW, KeyedSink, Sink, Source
+from skyband_jobs.tables.table_location import in_process, keys_of, location_problems
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -165,7 +165,7 @@ def _columns(sink: Sink, answers: "pa.Schema") -> list[Problem]:
     bound = in_process(sink)
     if bound is None or bound.check(keys_of(sink), on_spark=False):
         return []
-    from skyband_jobs.running.table_sink import check_columns, told_of_sink
+    from skyband_jobs.tables.table_sink import check_columns, told_of_sink
 
     try:
         with told_of_sink():

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from skyband.errors import ConfigError, Problem
 
-from skyband_jobs.job.model import Sink
+from skyband_jobs.tables.model import Sink
 
 _SETTING = "spark.sql.caseSensitive"
 

@@ -10,8 +10,8 @@ from skyband.errors import ConfigError, Problem
 
 if TYPE_CHECKING:
     from skyband_jobs.job.checked_job import CheckedJob
-    from skyband_jobs.job.model import Sink, Source
-    from skyband_jobs.running.progress import Progress, Totals
+    from skyband_jobs.job.progress import Progress, Totals
+    from skyband_jobs.tables.model import Sink, Source
 
 
 class JobEngine(Engine):

@@ -7,9 +7,9 @@ from skyband.errors import ConfigError, InputError, Problem
 
 from skyband_jobs.files.file_listing import is_pattern
 from skyband_jobs.files.source_files import Files, open_all_columns
-from skyband_jobs.files.store_paths import OutOfReachError
 from skyband_jobs.files.table_source import Table
-from skyband_jobs.job.model import Source, file_path
+from skyband_jobs.tables.model import Source, file_path
+from skyband_jobs.tables.store_paths import OutOfReachError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -66,7 +66,7 @@ def open_source(source: Source, shape: "Shape", knows_all_sql: bool) -> OpenSour
 
 
 def _opened(source: Source, shape: "Shape") -> OpenSource:
-    from skyband_jobs.files.spark_ddl import parse_ddl
+    from skyband_jobs.tables.spark_ddl import parse_ddl
 
     try:
         rows = open_all_columns(source)

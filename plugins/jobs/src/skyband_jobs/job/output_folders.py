@@ -5,7 +5,7 @@ from pathlib import Path
 
 from skyband.errors import Problem
 
-from skyband_jobs.job.model import Sink, local_path
+from skyband_jobs.tables.model import Sink, local_path
 
 
 def folder_problem(key: str, path: str) -> Problem | None:

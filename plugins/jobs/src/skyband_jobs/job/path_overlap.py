@@ -9,7 +9,7 @@ from pathlib import Path
 from skyband.errors import ConfigError, Problem
 
 from skyband_jobs.files.file_listing import data_files, is_pattern
-from skyband_jobs.job.model import Sink, Source, local_path
+from skyband_jobs.tables.model import Sink, Source, local_path
 
 _REMEDY = "choose another folder"
 

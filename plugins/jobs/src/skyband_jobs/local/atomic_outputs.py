@@ -8,11 +8,11 @@ from skyband.operator.metrics import check_sum
 from skyband.queries import query as reasons
 
 from skyband_jobs.job.engine import JobEngine
-from skyband_jobs.job.model import Job
+from skyband_jobs.job.progress import Progress, Totals
 from skyband_jobs.local.sink import open_writer
 from skyband_jobs.local.sink_writer import Writer
 from skyband_jobs.running.bad_rows import BAD, PLACES, as_job, key_of, told_of
-from skyband_jobs.running.progress import Progress, Totals
+from skyband_jobs.tables.model import Job
 
 
 def with_rows_aside(

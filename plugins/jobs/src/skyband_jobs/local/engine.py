@@ -9,14 +9,14 @@ from skyband.errors import ConfigError, Problem, suggest
 from skyband.registry.install_hints import format_comes_with
 
 from skyband_jobs.files.source_files import READABLE
-from skyband_jobs.files.spark_ddl import ZONE_SETTING
 from skyband_jobs.formats import names_of_formats
 from skyband_jobs.job.checked_job import CheckedJob
 from skyband_jobs.job.engine import JobEngine
-from skyband_jobs.job.model import Sink, Source, file_path, local_path, option_text
-from skyband_jobs.job.table_location import SPARK_TABLE, ability_of
+from skyband_jobs.job.progress import Progress, Totals
 from skyband_jobs.local import sink_manifest as local_sink_manifest
-from skyband_jobs.running.progress import Progress, Totals
+from skyband_jobs.tables.model import Sink, Source, file_path, local_path, option_text
+from skyband_jobs.tables.spark_ddl import ZONE_SETTING
+from skyband_jobs.tables.table_location import SPARK_TABLE, ability_of
 
 WRITABLE = ("parquet", "csv", "json", "console")
 """The formats that this engine writes itself, in addition to those of plugins."""

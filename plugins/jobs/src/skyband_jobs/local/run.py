@@ -16,12 +16,12 @@ from skyband_jobs.files.source_files import Files, open_files
 from skyband_jobs.files.table_source import Table
 from skyband_jobs.job.checked_job import CheckedJob
 from skyband_jobs.job.engine import JobEngine
-from skyband_jobs.job.model import Job
+from skyband_jobs.job.progress import Progress, Totals
 from skyband_jobs.local.atomic_outputs import with_rows_aside
 from skyband_jobs.local.sink import QUERY, open_writer
 from skyband_jobs.running.broadcast import read_broadcast
 from skyband_jobs.running.compilation_notice import announced
-from skyband_jobs.running.progress import Progress, Totals
+from skyband_jobs.tables.model import Job
 
 
 def run(job: CheckedJob, jobs: JobEngine, engine: InProcessEngine, progress: Progress) -> Totals:

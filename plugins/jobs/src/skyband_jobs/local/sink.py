@@ -14,12 +14,12 @@ from skyband.queries.query import Query
 from skyband_jobs.formats import BatchSink, names_of_formats
 from skyband_jobs.formats.net_changes import last_changes
 from skyband_jobs.job.engine import JobEngine
-from skyband_jobs.job.model import Job, KeyedSink, local_path
-from skyband_jobs.job.table_location import ability_of, place_of
+from skyband_jobs.job.progress import Progress
 from skyband_jobs.local.sink_parts import PartFile, holds_something
 from skyband_jobs.local.sink_writer import Writer
-from skyband_jobs.running.progress import Progress
-from skyband_jobs.running.table_sink import is_free, sink_of, told_of_sink
+from skyband_jobs.tables.model import Job, KeyedSink, local_path
+from skyband_jobs.tables.table_location import ability_of, place_of
+from skyband_jobs.tables.table_sink import is_free, sink_of, told_of_sink
 
 QUERY = "skyband.query"
 """The key in a Parquet file's metadata that names the query of its answers."""

@@ -16,11 +16,11 @@ from skyband.errors import ConfigError, Problem
 
 from skyband_jobs.files.text_files import unwritable_in_csv
 from skyband_jobs.formats.json_rows import json_rows
-from skyband_jobs.job.model import Sink, option_text
+from skyband_jobs.job.progress import Progress
 from skyband_jobs.local import sink_manifest as local_sink_manifest
 from skyband_jobs.local.sink_writer import Writer
 from skyband_jobs.running.folder_lock import try_lock, turn_in
-from skyband_jobs.running.progress import Progress
+from skyband_jobs.tables.model import Sink, option_text
 
 STATES_TOGETHER = 1 << 20
 """Bytes of states in a Parquet row group."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from skyband.errors import ConfigError, Problem
 
-from skyband_jobs.job.model import Job
+from skyband_jobs.job.progress import Progress, Totals
 from skyband_jobs.metrics.place import KEY, Endpoint, place_of
-from skyband_jobs.running.progress import Progress, Totals
+from skyband_jobs.tables.model import Job
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry

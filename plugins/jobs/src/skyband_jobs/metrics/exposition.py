@@ -8,8 +8,8 @@ from attrs import define, field
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from skyband_jobs.job.model import Job
-from skyband_jobs.running.progress import Totals
+from skyband_jobs.job.progress import Totals
+from skyband_jobs.tables.model import Job
 
 _COUNTERS = {
     "rows": "rows read since the process started",

@@ -13,9 +13,9 @@ from skyband.queries.query import COUNT
 
 from skyband_jobs.formats import names_of_formats
 from skyband_jobs.job.engine import JobEngine
-from skyband_jobs.job.model import Job, Sink, Source
 from skyband_jobs.job.path_overlap import clash, overlaps
-from skyband_jobs.job.table_location import place_of
+from skyband_jobs.tables.model import Job, Sink, Source
+from skyband_jobs.tables.table_location import place_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -11,7 +11,7 @@ from skyband_jobs.files.file_listing import data_files
 from skyband_jobs.files.source_files import open_files
 from skyband_jobs.job.checking import open_checked
 from skyband_jobs.job.engine import JobEngine
-from skyband_jobs.job.model import Source, local_path
+from skyband_jobs.tables.model import Source, local_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -87,8 +87,8 @@ def all_columns(source: Source, query: "Query") -> Source:
     """
     from skyband.groups.execution import execution_of
 
-    from skyband_jobs.files.spark_ddl import ddl_of
     from skyband_jobs.files.text_files import OPTIONS
+    from skyband_jobs.tables.spark_ddl import ddl_of
 
     state = execution_of(query).broadcast_state()
     of_json = {name.lower() for name in OPTIONS["json"]} & {name.lower() for name in source.options}

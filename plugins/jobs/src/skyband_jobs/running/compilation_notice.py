@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from skyband_jobs.running.progress import Progress, Totals
+from skyband_jobs.job.progress import Progress, Totals
 
 
 @contextmanager

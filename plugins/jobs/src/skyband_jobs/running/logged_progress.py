@@ -7,7 +7,7 @@ from typing import Any
 
 from skyband.cli.json_lines import FIELDS
 
-from skyband_jobs.running.progress import Progress, Totals
+from skyband_jobs.job.progress import Progress, Totals
 
 _WARNING = "warning: "
 

@@ -7,8 +7,8 @@ from skyband.registry import installed
 from skyband.registry.discovery import Plugin
 from skyband.registry.module_import import cause
 
-from skyband_jobs.job.model import Job
-from skyband_jobs.running.progress import Progress, Totals
+from skyband_jobs.job.progress import Progress, Totals
+from skyband_jobs.tables.model import Job
 
 _OWN = ("in_rows", "recent_rate", "batch_seconds", "compiling")
 """Fields of Totals that are only for its text."""

@@ -34,7 +34,7 @@ def command(
     a stream that has had all rows counted in a table of states, up to its newest moment. Needs Spark.
     """
     from skyband import text_tables
-    from skyband_jobs.job.parsing import read_job
+    from skyband_jobs.programs.parsing import read_job
 
     from skyband_spark.savepoints.take import save_history, save_states, save_stream
 

@@ -21,7 +21,7 @@ def command(job: str, sets: tuple[str, ...], largest: int, as_json: bool) -> Non
     """
     import attrs
     from skyband import text_tables
-    from skyband_jobs.job.parsing import read_job
+    from skyband_jobs.programs.parsing import read_job
 
     from skyband_spark.savepoints.checkpoint_summary import checkpoint_state
 

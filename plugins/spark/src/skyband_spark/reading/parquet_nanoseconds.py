@@ -6,8 +6,8 @@ from typing import Any
 
 from skyband.errors import Problem
 from skyband_jobs.files.file_listing import data_files
-from skyband_jobs.files.spark_ddl import parse_ddl
-from skyband_jobs.job.model import Source, local_path
+from skyband_jobs.tables.model import Source, local_path
+from skyband_jobs.tables.spark_ddl import parse_ddl
 
 _FILES = 20
 """The number of newest files that are checked; each costs the bytes of its footer."""

@@ -9,8 +9,8 @@ from skyband.errors import ConfigError, EngineError, Problem
 from skyband_jobs.files.source_files import Files, layout_of
 from skyband_jobs.files.where_and_select import Shape
 from skyband_jobs.formats import TablePart, TableRows
-from skyband_jobs.job.model import Sink, Source, local_path
-from skyband_jobs.job.table_location import in_process, keys_of
+from skyband_jobs.tables.model import Sink, Source, local_path
+from skyband_jobs.tables.table_location import in_process, keys_of
 
 from skyband_spark.reading.arrow_types import as_spark
 from skyband_spark.reading.python_file_reader import MASTER, Choice, choose_reader, file_frame, settings_of

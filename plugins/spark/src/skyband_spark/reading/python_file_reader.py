@@ -20,13 +20,13 @@ from skyband_jobs.files.file_parts import FilePart, share_of, stamp_of, tasks_of
 from skyband_jobs.files.json_files import has_map
 from skyband_jobs.files.row_location import PlacedBatches
 from skyband_jobs.files.source_files import READABLE, Files, layout_of, open_files
-from skyband_jobs.files.spark_ddl import ZONE_SETTING, parse_ddl
-from skyband_jobs.files.store_paths import OutOfReachError, StorePath, check_reach
 from skyband_jobs.files.table_source import Table
 from skyband_jobs.files.text_files import FILE_OPTIONS, OPTIONS, beyond_readers
 from skyband_jobs.files.text_files import ranges as text_ranges
 from skyband_jobs.files.where_and_select import Shape
-from skyband_jobs.job.model import SHAPING, Source, absolute, file_path, local_path, option_text
+from skyband_jobs.tables.model import SHAPING, Source, absolute, file_path, local_path, option_text
+from skyband_jobs.tables.spark_ddl import ZONE_SETTING, parse_ddl
+from skyband_jobs.tables.store_paths import OutOfReachError, StorePath, check_reach
 
 from skyband_spark.frames.file_rows import FileRows
 from skyband_spark.reading.arrow_types import as_spark

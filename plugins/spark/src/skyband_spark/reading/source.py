@@ -8,7 +8,7 @@ from skyband_jobs.files.source_files import Files, open_files
 from skyband_jobs.files.table_source import Table
 from skyband_jobs.files.where_and_select import OnlySparkError
 from skyband_jobs.job.checked_job import CheckedJob
-from skyband_jobs.job.model import Source, option_text
+from skyband_jobs.tables.model import Source, option_text
 
 from skyband_spark import catalog_table
 from skyband_spark.errors import sql_of

@@ -8,7 +8,7 @@ from ast import literal_eval
 from pathlib import Path
 from typing import Any
 
-from skyband_jobs.job.model import local_path
+from skyband_jobs.tables.model import local_path
 
 
 def parse_offset(offset: str | None) -> Any:

@@ -7,8 +7,8 @@ from skyband.errors import ConfigError, EngineError, Problem
 from skyband.watermark import EventTimeProgress
 from skyband_jobs.job.checked_job import CheckedJob
 from skyband_jobs.job.job_error import secrets_hidden
-from skyband_jobs.job.model import local_path
-from skyband_jobs.running.progress import Progress
+from skyband_jobs.job.progress import Progress
+from skyband_jobs.tables.model import local_path
 
 from skyband_spark.errors import plain_errors
 from skyband_spark.job_session import spark_session

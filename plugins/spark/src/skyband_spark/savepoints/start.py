@@ -12,7 +12,7 @@ from attrs import evolve
 from skyband.errors import ConfigError, EngineError, Problem, SnapshotError
 from skyband.operator.resharding import take_over
 from skyband.version import __version__
-from skyband_jobs.job.model import Job, Source, local_path
+from skyband_jobs.tables.model import Job, Source, local_path
 
 from skyband_spark import program as spark
 from skyband_spark import sink_log_check

@@ -9,7 +9,7 @@ from skyband.states.since_or_last import moment_named, moment_of
 from skyband_jobs.files.states_table import StatesTable
 from skyband_jobs.job.checked_job import CheckedJob
 from skyband_jobs.job.job_error import secrets_hidden
-from skyband_jobs.running.progress import Progress
+from skyband_jobs.job.progress import Progress
 
 from skyband_spark import sink_log_check
 from skyband_spark.errors import plain_errors

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-from skyband_jobs.job.model import Job
+from skyband_jobs.tables.model import Job
 
 
 def write(job: Job) -> None:

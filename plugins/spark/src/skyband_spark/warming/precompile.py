@@ -13,8 +13,8 @@ import time
 from collections.abc import Iterable
 from pathlib import Path
 
-from skyband_jobs.job.model import Job
-from skyband_jobs.running.progress import Progress
+from skyband_jobs.job.progress import Progress
+from skyband_jobs.tables.model import Job
 
 from skyband_spark.warming import compiled_kernels_marker
 

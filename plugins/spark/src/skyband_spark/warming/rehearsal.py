@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 from skyband_jobs.job.checked_job import CheckedJob
-from skyband_jobs.job.parsing import read_job
+from skyband_jobs.programs.parsing import read_job
 from skyband_jobs.running.bad_rows import unread
 
 from skyband_spark.warming import compiled_kernels_marker

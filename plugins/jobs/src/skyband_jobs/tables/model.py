@@ -15,9 +15,9 @@ from skyband.errors import SkybandError, suggest
 from skyband.registry.info import ENGINE_FORMATS, FILE_FORMATS
 from skyband.registry.install_hints import known_formats
 
-from skyband_jobs.files.spark_ddl import parse_ddl
-from skyband_jobs.files.store_paths import store_path
 from skyband_jobs.formats import format_named, names_of_formats
+from skyband_jobs.tables.spark_ddl import parse_ddl
+from skyband_jobs.tables.store_paths import store_path
 
 if TYPE_CHECKING:
     from skyband.queries.query import Query

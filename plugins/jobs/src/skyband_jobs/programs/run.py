@@ -8,16 +8,16 @@ from skyband.memory_limit import too_little, used_up
 
 from skyband_jobs.job.checked_job import CheckedJob
 from skyband_jobs.job.engine import JobEngine
-from skyband_jobs.job.engines import engine_named
 from skyband_jobs.job.job_error import JobError, secrets_hidden
 from skyband_jobs.job.job_file import assignments
-from skyband_jobs.job.model import Job
 from skyband_jobs.job.output_folders import permission_problems
-from skyband_jobs.job.parsing import read_job
+from skyband_jobs.job.progress import Progress, Totals
 from skyband_jobs.metrics.export import exported
+from skyband_jobs.programs.engines import engine_named
+from skyband_jobs.programs.parsing import read_job
 from skyband_jobs.running import bad_rows
 from skyband_jobs.running.plugin_metrics import hand_to_plugins
-from skyband_jobs.running.progress import Progress, Totals
+from skyband_jobs.tables.model import Job
 
 
 @secrets_hidden()

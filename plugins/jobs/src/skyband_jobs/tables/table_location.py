@@ -5,9 +5,9 @@ from collections.abc import Callable
 from skyband.errors import ConfigError, EngineError, PluginError, Problem
 from skyband.registry.install_hints import format_comes_with
 
-from skyband_jobs.files.spark_ddl import parse_ddl
 from skyband_jobs.formats import InstalledFormat, TableKeys, format_named, names_of_formats
-from skyband_jobs.job.model import KeyedSink, Sink, Source, local_path, namespace_problem, option_text
+from skyband_jobs.tables.model import KeyedSink, Sink, Source, local_path, namespace_problem, option_text
+from skyband_jobs.tables.spark_ddl import parse_ddl
 
 SPARK_TABLE = "table"
 """The format of tables that Spark's own catalogues know by name."""

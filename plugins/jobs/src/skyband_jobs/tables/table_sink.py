@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from skyband.errors import ConfigError, Problem, problems_within
 
 from skyband_jobs.formats import BatchSink
-from skyband_jobs.job.model import Job, Sink
-from skyband_jobs.job.table_location import in_process, keys_of, place_key, place_of
+from skyband_jobs.tables.model import Job, Sink
+from skyband_jobs.tables.table_location import in_process, keys_of, place_key, place_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

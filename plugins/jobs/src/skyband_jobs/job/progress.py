@@ -13,7 +13,7 @@ from skyband.config.redaction import redact
 from skyband.queries.query import BAD
 
 if TYPE_CHECKING:
-    from skyband_jobs.job.model import Job
+    from skyband_jobs.tables.model import Job
 
 _SECOND, _MINUTE = 1_000_000, 60_000_000
 EVERY_TERMINAL = 0.2

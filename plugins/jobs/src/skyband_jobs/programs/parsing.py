@@ -13,19 +13,19 @@ from skyband.registry import installed
 from skyband.registry.discovery import Plugin
 from skyband.registry.module_import import cause
 
-from skyband_jobs.files.spark_ddl import ZONE_SETTING
 from skyband_jobs.job.checked_job import CheckedJob
 from skyband_jobs.job.checking import check_job
 from skyband_jobs.job.column_name_clashes import tells_case
 from skyband_jobs.job.engine import JobEngine
-from skyband_jobs.job.engines import engine_named
 from skyband_jobs.job.job_error import JobError, secrets_hidden
 from skyband_jobs.job.job_file import Edit, assignments, tables_of
-from skyband_jobs.job.model import Job, KeyedSink, Sink, Source, absolute, placed
 from skyband_jobs.metrics.place import place_of as metrics_place
 from skyband_jobs.metrics.place import problems_of as metrics_problems
+from skyband_jobs.programs.engines import engine_named
 from skyband_jobs.running import bad_rows
 from skyband_jobs.running.broadcast import broadcast_key, broadcast_problems, broadcast_source
+from skyband_jobs.tables.model import Job, KeyedSink, Sink, Source, absolute, placed
+from skyband_jobs.tables.spark_ddl import ZONE_SETTING
 
 if TYPE_CHECKING:
     from skyband.queries.query import Query
