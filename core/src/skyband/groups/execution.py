@@ -17,11 +17,11 @@ from skyband.groups.small_groups.host import SmallGroups
 from skyband.queries.query import Query
 from skyband.registry import Binding
 from skyband.registry.module_import import check_class, load_class
-from skyband.states.state import State
 from skyband.windows.schedule import Schedule
 
 if TYPE_CHECKING:
     from skyband.groups.small_groups.table import SmallGroupTable
+    from skyband.states.state import State
 
 Q = TypeVar("Q", bound=Query)
 
@@ -95,7 +95,7 @@ class Execution(ABC, Generic[Q]):
         """The columns of a shard's answers without `by`: those of the result, and others that `merge` needs."""
         return self.query.answer_fields(schema)
 
-    def state_problems(self, state: State, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
+    def state_problems(self, state: "State", schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
         """Why a stream of this query cannot start from an emitted state, besides its backend and coverage."""
         message = f"{self.query.kind} cannot start from a table of states: start from history, of a batch"
         return [Problem("kind", message)]

@@ -7,7 +7,7 @@ arrival within `delay`.
 
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,13 +26,11 @@ from skyband.instants import instant
 from skyband.operator.answer_release import AnswerRelease
 from skyband.operator.bound_query import BoundQuery
 from skyband.operator.groups import Groups, Until
-from skyband.operator.groups_of_zones import GroupsOfZones
 from skyband.operator.logged_batch import LoggedBatch
 from skyband.operator.metrics import Counters, Metrics, check_sum
 from skyband.operator.operator_state import OperatorState, check_fits, shard_of
 from skyband.operator.shard import Shard
 from skyband.operator.state_row_checks import StateRowChecks
-from skyband.operator.static_broadcast_table import WholeTable
 from skyband.operator.step_pieces import joined, piece_ends
 from skyband.queries.error_attribution import attributed, check_answers
 from skyband.queries.query import AHEAD, Query
@@ -40,6 +38,10 @@ from skyband.registry import Binding
 from skyband.roles.thread_guard import REMEDY
 from skyband.watermark import EventTimeProgress, Ticking
 from skyband.windows.schedule import TooManyMomentsError
+
+if TYPE_CHECKING:
+    from skyband.operator.groups_of_zones import GroupsOfZones
+    from skyband.operator.static_broadcast_table import WholeTable
 
 
 @define(eq=False)
@@ -133,13 +135,13 @@ class Operator:
         with attributed(self.query):
             return self._state.broadcast.take(rows, self.watermark)
 
-    def broadcast_whole(self, table: WholeTable) -> RefusedRows:
+    def broadcast_whole(self, table: "WholeTable") -> RefusedRows:
         """As `broadcast`, for a whole table: rows that it had last time are skipped."""
         refused = self.broadcast(table.without(self._state.whole_table))
         self._state.whole_table = table.keys
         return refused
 
-    def has_whole(self, table: WholeTable) -> bool:
+    def has_whole(self, table: "WholeTable") -> bool:
         """Whether this is the whole table that was added last."""
         return np.array_equal(self._state.whole_table, table.keys)
 
@@ -232,11 +234,11 @@ class Operator:
         check_sum(counters.rows_in + before, accounted, f"the operator of {self.query.kind} had them")
 
     @property
-    def _groups(self) -> Groups | GroupsOfZones:
+    def _groups(self) -> "Groups | GroupsOfZones":
         return self._state.groups
 
     @property
-    def groups(self) -> Groups | GroupsOfZones:
+    def groups(self) -> "Groups | GroupsOfZones":
         """All its groups."""
         return self._groups
 

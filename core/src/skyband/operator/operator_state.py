@@ -4,7 +4,7 @@ The operations that change it are in `operator`.
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +21,6 @@ from skyband.operator.answer_changes import AnswerChanges
 from skyband.operator.bound_query import BoundQuery
 from skyband.operator.fingerprint import check_parameters, check_same, defaults_of
 from skyband.operator.groups import Groups
-from skyband.operator.groups_of_zones import GroupsOfZones
 from skyband.operator.logged_batch import is_time
 from skyband.operator.shard import Shard
 from skyband.operator.state_row_checks import StateRowChecks
@@ -33,6 +32,9 @@ from skyband.snapshot import Snapshot
 from skyband.state_validation import StateReader
 from skyband.version import __version__
 from skyband.watermark import Clock, EventTimeProgress
+
+if TYPE_CHECKING:
+    from skyband.operator.groups_of_zones import GroupsOfZones
 
 _BROADCAST, _WHOLE, _ASKED = "broadcast", "whole table", "asked"
 
@@ -54,7 +56,7 @@ class OperatorState:
     """The state of the query's second table; None if it has none."""
     whole_table: UInt64 = field(factory=lambda: np.empty(0, np.uint64), init=False)
     """uint64[n], ascending: hashes of the second table's rows as last given, if it is not a stream."""
-    groups: Groups | GroupsOfZones = field(init=False)
+    groups: "Groups | GroupsOfZones" = field(init=False)
     waiting: WaitingRows = field(factory=WaitingRows, init=False)
     withheld: WithheldAnswers = field(init=False)
     changes: AnswerChanges | None = field(init=False)
@@ -78,8 +80,10 @@ class OperatorState:
         return state
 
     @groups.default
-    def _no_groups(self) -> Groups | GroupsOfZones:
+    def _no_groups(self) -> "Groups | GroupsOfZones":
         if self.bound.query.zone_column is not None:
+            from skyband.operator.groups_of_zones import GroupsOfZones  # on use, as few queries have zones
+
             return GroupsOfZones(self.bound, self.bound.query.zone_column)
         by = pa.schema(self.bound.query.group_fields(self.bound.schema))
         return Groups(by, self.fresh_processor, self.bound.small_groups(), self.broadcast)

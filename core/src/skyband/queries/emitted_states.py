@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -10,10 +11,9 @@ import pyarrow.compute as pc
 from skyband.arrays import Array
 from skyband.queries.time_columns import moments
 from skyband.roles import Backend
-from skyband.states.coverage import Coverage
-from skyband.states.description import describe
-from skyband.states.state import encode_state
-from skyband.states.uniting import union
+
+if TYPE_CHECKING:
+    from skyband.states.coverage import Coverage
 
 STATE, CHANGED = "state", "changed-state"
 KINDS = (STATE, CHANGED)
@@ -23,8 +23,10 @@ NEWS = pa.field("news", pa.bool_())
 NOTHING: Mapping[str, Array] = MappingProxyType({})
 
 
-def state_of(backend: Backend, covers: Coverage, extra: Mapping[str, Array] = NOTHING) -> bytes:
+def state_of(backend: Backend, covers: "Coverage", extra: Mapping[str, Array] = NOTHING) -> bytes:
     """The state of a backend now; `extra`: arrays of its state besides the backend's own."""
+    from skyband.states.state import encode_state  # on use: most queries emit none
+
     return encode_state(backend.role, backend.name, backend.parameters(), {**backend.dump_state(), **extra}, covers)
 
 
@@ -54,6 +56,8 @@ def merged(answers: pa.Table) -> pa.Table:
         news = answers.column("at").filter(answers.column(NEWS.name))
         answers = answers.filter(pc.is_in(answers.column("at"), value_set=news.combine_chunks()))
         answers = answers.drop_columns(NEWS.name)
+    from skyband.states.uniting import union  # on use: a worker unites none
+
     ordered = answers.sort_by("at").combine_chunks()
     moments = ordered.column("at").combine_chunks()
     runs = _runs(moments)
@@ -73,6 +77,8 @@ def summarised(answers: pa.Table) -> pa.Table:
 
 
 def _summary(state: bytes) -> str:
+    from skyband.states.description import describe
+
     description = describe(state)
     return f"{description.backend}, {description.retained:,} retained, {description.nbytes:,} bytes"
 

@@ -320,8 +320,12 @@ class Rules(BroadcastState):
         return self._in_force
 
 
-def rules_of(windows: Sequence[Length], every: Length, offset: Duration, limits: Limits) -> Rules:
-    """The rules of a query with fixed windows at the moments of `every`, each named by its length."""
+def rules_of(windows: Sequence[Length], every: Length, offset: Duration, longest: Duration, **further: Any) -> Rules:
+    """The rules of a query with fixed windows at the moments of `every`, each named by its length.
+
+    further: fields of the limits besides the longest window.
+    """
+    limits = Limits(longest.length, **further)
     slide, phase = every.length, offset.length % every.length
     k = limits.k or 0
     fixed = [Version(str(one), one.length, slide, k, phase, TIME_MIN, TIME_MAX) for one in dict.fromkeys(windows)]

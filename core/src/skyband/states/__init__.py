@@ -3,19 +3,24 @@
 Besides the names below, there is a function for each question that readers of installed backends answer.
 """
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from skyband.states.description import Description as Description
-from skyband.states.description import describe as describe
-from skyband.states.uniting import union as union
+if TYPE_CHECKING:
+    from skyband.states.description import Description as Description
+    from skyband.states.description import describe as describe
+    from skyband.states.uniting import union as union
 
-_OWN = ("Description", "describe", "union")
+_OWN = {"Description": "description", "describe": "description", "union": "uniting"}
+"""Where its own names are: imported on use, so that a worker loads no more than it needs."""
 
 
 def __getattr__(name: str) -> Any:
     """The function of a question, created on first use."""
     if name == "__all__":
         return [*_OWN, *_questions()]
+    if name in _OWN:
+        return getattr(import_module(f"skyband.states.{_OWN[name]}"), name)
     if not name.startswith("_"):
         from skyband.registry.install_hints import comes_with
         from skyband.states.functions import function_of, problems
@@ -30,7 +35,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_questions()])
+    return sorted({*globals(), *_OWN, *_questions()})
 
 
 def _questions() -> list[str]:

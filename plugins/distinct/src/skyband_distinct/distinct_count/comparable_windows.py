@@ -1,7 +1,10 @@
-"""Checks which windows of distinct-count can be compared with the window before."""
+"""Compares windows of distinct-count with the window before: which can be, and the ratio of their counts."""
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+import pyarrow as pa
+from skyband.arrays import Array
 from skyband.config.calendar_lengths import CalendarLength, Length
 from skyband.errors import Problem
 
@@ -39,3 +42,9 @@ def _ends_at_moment(every: Length, window: Length) -> bool:
         if every.unit in sizes and window.unit in sizes:
             return window.count * sizes[window.unit] % (every.count * sizes[every.unit]) == 0
     return every.unit == "day" and every.count == 1
+
+
+def with_ratio(previous: Array, counts: Array) -> pa.Array:
+    """Counts divided by the previous counts, float64[n] each; null where the previous count is 0."""
+    none = previous == 0
+    return pa.array(counts / np.where(none, 1.0, previous), mask=none)

@@ -13,20 +13,17 @@ from skyband.groups.processor import GroupProcessor
 from skyband.queries import emitted_states
 from skyband.queries.query import Query
 from skyband.registry import Binding
-from skyband.rules.rule_rows import Limits
-from skyband.rules.rules_in_force import Rules, rules_of
-from skyband.states.state import State
 from skyband.windows.window_parameters import of_calendar
 
-from skyband_distinct.distinct_count.comparable_windows import ADDED, before_that_double
-from skyband_distinct.distinct_count.previous_counts import PreviousProcessor, with_ratio
-from skyband_distinct.distinct_count.processor import CountingProcessor, StateProcessor
+from skyband_distinct.distinct_count.comparable_windows import ADDED, before_that_double, with_ratio
+from skyband_distinct.distinct_count.processor import CountingProcessor
 from skyband_distinct.distinct_count.query import DistinctCount
-from skyband_distinct.distinct_count.rules_processor import RulesProcessor
 from skyband_distinct.distinct_count.value_sums import PLACE, TERMS, bounds_of, with_sums
 
 if TYPE_CHECKING:
     from skyband.groups.small_groups.table import SmallGroupTable
+    from skyband.rules.rules_in_force import Rules
+    from skyband.states.state import State
 
 _FEWEST_KEYS, _MOST_KEYS = 16, 4096
 """The keys of a small group: fewer are not worth it, and with more a sketch is faster than a walk."""
@@ -40,18 +37,28 @@ class DistinctCountExecution(Execution[DistinctCount]):
     merges = "sketch"
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
+        # Imported on use, so that a worker loads only what its query needs.
         if self.query.longest is not None:
+            from skyband_distinct.distinct_count.rules_processor import RulesProcessor
+
             return RulesProcessor(self.query, bindings, answers)
         if self.query.against is not None:
-            return PreviousProcessor(self.query, bindings, answers)
-        cls = CountingProcessor if self.query.emit is None else StateProcessor
-        return cls(self.query, bindings, answers)
+            from skyband_distinct.distinct_count.previous_counts import PreviousProcessor
 
-    def broadcast_state(self) -> Rules | None:
+            return PreviousProcessor(self.query, bindings, answers)
+        if self.query.emit is not None:
+            from skyband_distinct.distinct_count.emitted_states_processor import StateProcessor
+
+            return StateProcessor(self.query, bindings, answers)
+        return CountingProcessor(self.query, bindings, answers)
+
+    def broadcast_state(self) -> "Rules | None":
         query = self.query
         if query.longest is None:
             return None
-        return rules_of(query.windows, query.every, query.offset, Limits(query.longest.length))
+        from skyband.rules.rules_in_force import rules_of
+
+        return rules_of(query.windows, query.every, query.offset, query.longest)
 
     def end(self, latest: int) -> int | None:
         """None with rules: the processor decides."""
@@ -111,7 +118,7 @@ class DistinctCountExecution(Execution[DistinctCount]):
         terms = [pa.field(TERMS, pa.list_(pa.float64()))] if self.query.adds else []
         return emitted_states.shard_fields([*self.query.answer_fields(schema), *terms], self.query.emit)
 
-    def state_problems(self, state: State, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
+    def state_problems(self, state: "State", schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
         if self.query.against is not None:
             message = "compares with earlier answers, which no state contains: start without it, or with history"
             return [Problem("against", message)]

@@ -18,7 +18,7 @@ from skyband.groups.processor import GroupProcessor
 from skyband.registry import Binding
 from skyband.windows.schedule import Schedule
 
-from skyband_distinct.distinct_count.comparable_windows import ADDED
+from skyband_distinct.distinct_count.comparable_windows import ADDED, with_ratio
 from skyband_distinct.distinct_count.processor import CountingProcessor
 
 if TYPE_CHECKING:
@@ -59,12 +59,6 @@ _NO_COUNT = (0.0, 0.0, 0.0)
 
 Count = tuple[float, float, float]
 """A count and its bounds."""
-
-
-def with_ratio(previous: Array, counts: Array) -> pa.Array:
-    """Counts divided by the previous counts, float64[n] each; null where the previous count is 0."""
-    none = previous == 0
-    return pa.array(counts / np.where(none, 1.0, previous), mask=none)
 
 
 class PreviousProcessor(CountingProcessor):

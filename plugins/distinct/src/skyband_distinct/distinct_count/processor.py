@@ -16,14 +16,13 @@ from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, RawAn
 from skyband.groups.plain_turns import AnswersOfTurns, PlainTurn
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.windowed_processor import WindowedProcessor
-from skyband.queries import emitted_states
 from skyband.registry import Binding
-from skyband.states.coverage import Coverage
-from skyband.states.state import State
 
 from skyband_distinct.distinct_count.value_sums import TERMS, left_out, limits_of
 
 if TYPE_CHECKING:
+    from skyband.states.state import State
+
     from skyband_distinct.distinct_count.query import DistinctCount
 
 _NO_KEYS = np.empty(0, np.uint64)
@@ -59,7 +58,7 @@ class CountingProcessor(WindowedProcessor):
         self._sketch.update(times, keys, *values)
         return self
 
-    def begin_with_state(self, state: State, arrays: Mapping[str, Array], at: int) -> None:
+    def begin_with_state(self, state: "State", arrays: Mapping[str, Array], at: int) -> None:
         if self._limits is not None and (beyond := left_out(self._query, arrays["values"])):
             raise SnapshotError(f"holds values that cannot be added up: {', '.join(beyond)}; start without it")
         self._sketch.load_state(arrays)
@@ -152,27 +151,3 @@ class CountingProcessor(WindowedProcessor):
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self.set_clock(header["clock"])
         self._sketch.load_state(state_arrays.without_prefix("sketch", arrays))
-
-
-class StateProcessor(CountingProcessor):
-    """Emits the sketch itself at each moment, or only at moments with new rows since the last."""
-
-    def __init__(self, query: "DistinctCount", bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
-        super().__init__(query, bindings, answers)
-        self._changed = query.emit == emitted_states.CHANGED
-        self._gives_all = emitted_states.gives_all(query.emit, answers)
-        self._states: list[tuple[int, bytes, bool]] = []
-
-    def answer(self, at: int) -> None:
-        starts = self._schedule.starts(at)
-        self._sketch.forget(self._schedule.needed_from(starts))
-        if not self.needs_answers:
-            return
-        changed = self._rows or (self._last is not None and self._last >= self._schedule.latest(at - 1))
-        if changed or self._gives_all:
-            covers = Coverage(at, min(starts), self._rows, self._changed)
-            self._states.append((at, emitted_states.state_of(self._sketch, covers), changed))
-
-    def collect(self) -> pa.RecordBatch | None:
-        states, self._states = self._states, []
-        return emitted_states.batch_of(self._schema, states)

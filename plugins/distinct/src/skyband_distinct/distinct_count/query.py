@@ -31,7 +31,7 @@ from skyband.windows.window_parameters import every_parameter, offset_parameter,
 
 from skyband_distinct.distinct_count import value_sums
 from skyband_distinct.distinct_count.comparable_windows import ADDED, moments_problems
-from skyband_distinct.questions.theta_sketches import HASH as THETA
+from skyband_distinct.sketch_parameters import THETA
 
 _THETA_TYPES = (
     pa.types.is_integer, pa.types.is_floating, pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view,

@@ -9,7 +9,7 @@ from skyband.groups.small_groups.table import PassInput, PassResult
 from skyband.queries.time_columns import moments
 from skyband.state_validation import StateReader
 
-from skyband_distinct.distinct_count.previous_counts import with_ratio
+from skyband_distinct.distinct_count.comparable_windows import with_ratio
 from skyband_distinct.distinct_count.small_groups import SmallDistinctCounts
 from skyband_distinct.distinct_count.small_groups_previous_kernels import count_keys_twice
 

@@ -12,8 +12,8 @@ from skyband.errors import InputError
 from skyband.states.question import Question
 from skyband.states.state import State
 
-HASH = "theta"
-"""The parameter `hash` of states that theta sketches can be made of."""
+from skyband_distinct.sketch_parameters import THETA
+
 WHOLE = 2**63 - 1
 """Theta of a sketch of all keys."""
 _SEED_HASH = 0x93CC
@@ -39,7 +39,7 @@ class MakeThetaSketch(Question):
 
     def answer(self, states: Sequence[State], since: Sequence[int]) -> bytes:
         first = states[0]
-        if first.parameters.get("hash") != HASH:
+        if first.parameters.get("hash") != THETA:
             message = f'of {first.key} were made without hash = "theta", so theta sketches cannot use their hashes'
             remedy = "set it in the query that makes them, with sketch/k-skb or sketch/exact"
             raise InputError("states", f"{message}: {remedy}")

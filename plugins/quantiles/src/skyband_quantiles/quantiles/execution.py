@@ -11,18 +11,15 @@ from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups.limits import most_entries
 from skyband.queries.query import Query
 from skyband.registry import Binding
-from skyband.rules.rule_rows import Limits
-from skyband.rules.rules_in_force import Rules, rules_of
-from skyband.states.state import State
 from skyband.windows.window_parameters import of_calendar
 
-from skyband_quantiles.quantiles.emitted_states_processor import StatesProcessor
 from skyband_quantiles.quantiles.processor import QuantilesProcessor, labels_of
 from skyband_quantiles.quantiles.query import ROLE, Quantiles
-from skyband_quantiles.quantiles.rules_processor import RulesProcessor
 
 if TYPE_CHECKING:
     from skyband.groups.small_groups.table import SmallGroupTable
+    from skyband.rules.rules_in_force import Rules
+    from skyband.states.state import State
 
 
 _MOST_WITH_RULES = 512
@@ -33,16 +30,24 @@ class QuantilesExecution(Execution[Quantiles]):
     """How quantiles is answered. Without `by`, a single shard has all rows."""
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
+        # Imported on use, so that a worker loads only what its query needs.
         if self.query.longest is not None:
-            return RulesProcessor(self.query, bindings[ROLE], answers)
-        cls = QuantilesProcessor if self.query.emit is None else StatesProcessor
-        return cls(self.query, bindings[ROLE], answers)
+            from skyband_quantiles.quantiles.rules_processor import RulesProcessor
 
-    def broadcast_state(self) -> Rules | None:
+            return RulesProcessor(self.query, bindings[ROLE], answers)
+        if self.query.emit is not None:
+            from skyband_quantiles.quantiles.emitted_states_processor import StatesProcessor
+
+            return StatesProcessor(self.query, bindings[ROLE], answers)
+        return QuantilesProcessor(self.query, bindings[ROLE], answers)
+
+    def broadcast_state(self) -> "Rules | None":
         query = self.query
         if query.longest is None:
             return None
-        return rules_of(query.windows, query.every, query.offset, Limits(query.longest.length))
+        from skyband.rules.rules_in_force import rules_of
+
+        return rules_of(query.windows, query.every, query.offset, query.longest)
 
     def end(self, latest: int) -> int | None:
         """With rules, the processors decide."""
@@ -65,7 +70,7 @@ class QuantilesExecution(Execution[Quantiles]):
         kind = SmallNumbers if query.longest is None else SmallNumbersWithRules
         return kind(most, query, answers, labels_of(query), processor)
 
-    def state_problems(self, state: State, schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
+    def state_problems(self, state: "State", schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
         return []
 
     def open_parameters(self, role: str) -> tuple[str, ...]:  # noqa: ARG002 - there is one role

@@ -13,7 +13,7 @@ from skyband.operator.metrics import check_sum
 from skyband.operator.operator import Operator
 from skyband.queries.query import BAD
 
-from skyband_spark.frames import broadcast_rows, results_and_metrics
+from skyband_spark.frames import results_and_metrics
 from skyband_spark.frames.lent_operators import NeighbourGoneError, RemoteOperator
 from skyband_spark.frames.shard_keys import number_of
 from skyband_spark.frames.sharded_plan import ShardedPlan, TaskEnds
@@ -53,11 +53,7 @@ def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: It
         late += late_rows_of(operator, frame, piece.source)
         operator.add(frame)
     fresh = plan.broadcast is not None and not operator.has_whole(plan.broadcast)
-    refused = list[tuple[InputError, str]]()
-    if plan.broadcast is not None and fresh:
-        refused += broadcast_rows.take_whole(operator, plan.broadcast)
-    if second:
-        refused += broadcast_rows.take(operator, second)
+    refused = _take_second(plan, operator, second) if fresh or second else []
     if refused:
         end.drop({BAD: len(refused)})
         bad.append(unreadable_rows(plan.query, plan.schema, refused))
@@ -65,6 +61,16 @@ def process_micro_batch(plan: ShardedPlan, store: StateStore, key: int, rows: It
     if plan.late_rows is not None:
         plan.late_rows(shard, pa.concat_batches(late) if late else None)
     return _finished(plan, store, operator, frames, end, late, whole=fresh or bool(second))
+
+
+def _take_second(plan: ShardedPlan, operator: Operator, second: Sequence[bytes]) -> list[tuple[InputError, str]]:
+    """Give the operator new rows of its second table; returns those that it refused."""
+    from skyband_spark.frames import broadcast_rows  # on use, as few queries have a second table
+
+    refused = list[tuple[InputError, str]]()
+    if plan.broadcast is not None and not operator.has_whole(plan.broadcast):
+        refused += broadcast_rows.take_whole(operator, plan.broadcast)
+    return refused + (broadcast_rows.take(operator, second) if second else [])
 
 
 def _finished(

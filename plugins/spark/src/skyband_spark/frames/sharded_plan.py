@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,10 +17,12 @@ from skyband.operator.metrics import check_sum
 from skyband.operator.operator import Operator
 from skyband.operator.row_encoding import Encoded, encode, hashed_columns
 from skyband.operator.shard import Shard
-from skyband.operator.static_broadcast_table import WholeTable
 from skyband.queries.query import BAD, Query
 from skyband.registry import Binding
 from skyband.watermark import EventTimeProgress, Ticking
+
+if TYPE_CHECKING:
+    from skyband.operator.static_broadcast_table import WholeTable
 
 _FEW_SHARDS = 8
 """Up to this number of shards, looking at all rows for each is cheaper than sorting the rows."""
@@ -62,7 +64,7 @@ class ShardedPlan:
     late_rows: RowsAside | None = None
     bad_rows: RowsAside | None = None
     """Takes the bad rows of a micro-batch in its first shard, including refused rows of the second table."""
-    broadcast: WholeTable | None = None
+    broadcast: "WholeTable | None" = None
     """The query's second table, if it is not a stream."""
 
     @property

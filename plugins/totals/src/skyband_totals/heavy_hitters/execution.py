@@ -16,23 +16,17 @@ from skyband.queries.composite_ids import several
 from skyband.queries.output_modes import ALL
 from skyband.queries.query import Query
 from skyband.registry import Binding
-from skyband.rules.rule_rows import Limits
-from skyband.rules.rules_in_force import Rules, rules_of
-from skyband.states.state import State
 from skyband.windows.window_parameters import of_calendar
 
 from skyband_totals.heavy_hitters import answer_columns
-from skyband_totals.heavy_hitters.decayed_processor import DecayedProcessor
-from skyband_totals.heavy_hitters.emitted_states_processor import StatesProcessor
-from skyband_totals.heavy_hitters.movers_processor import MoversProcessor
-from skyband_totals.heavy_hitters.part_processor import PartProcessor
 from skyband_totals.heavy_hitters.processor import TotalsProcessor
 from skyband_totals.heavy_hitters.query import HeavyHitters
-from skyband_totals.heavy_hitters.rules_processor import RulesProcessor
 from skyband_totals.heavy_hitters.shard_merging import merge_movers, merge_shards, merge_totals
 
 if TYPE_CHECKING:
     from skyband.groups.small_groups.table import SmallGroupTable
+    from skyband.rules.rules_in_force import Rules
+    from skyband.states.state import State
 
     from skyband_totals.heavy_hitters.small_groups import SmallTotals
 
@@ -50,23 +44,39 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
     merges = "total-ranker"
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
-        if self.query.longest is not None:
-            return RulesProcessor(self.query, bindings["total-ranker"], answers)
-        if self.query.half_life is not None:
-            return DecayedProcessor(self.query, answers)
-        if self.query.part is not None:
-            return PartProcessor(self.query, bindings["total-ranker"], answers)
-        if self.query.against is not None:
-            return MoversProcessor(self.query, bindings["total-ranker"], answers)
-        cls = TotalsProcessor if self.query.emit is None else StatesProcessor
-        return cls(self.query, bindings["total-ranker"], answers)
+        # Imported on use, so that a worker loads only what its query needs.
+        query, ranker = self.query, bindings.get("total-ranker")
+        if query.half_life is not None:
+            from skyband_totals.heavy_hitters.decayed_processor import DecayedProcessor
 
-    def broadcast_state(self) -> Rules | None:
+            return DecayedProcessor(query, answers)
+        assert ranker is not None
+        if query.longest is not None:
+            from skyband_totals.heavy_hitters.rules_processor import RulesProcessor
+
+            return RulesProcessor(query, ranker, answers)
+        if query.part is not None:
+            from skyband_totals.heavy_hitters.part_processor import PartProcessor
+
+            return PartProcessor(query, ranker, answers)
+        if query.against is not None:
+            from skyband_totals.heavy_hitters.movers_processor import MoversProcessor
+
+            return MoversProcessor(query, ranker, answers)
+        if query.emit is not None:
+            from skyband_totals.heavy_hitters.emitted_states_processor import StatesProcessor
+
+            return StatesProcessor(query, ranker, answers)
+        return TotalsProcessor(query, ranker, answers)
+
+    def broadcast_state(self) -> "Rules | None":
         query = self.query
         if query.longest is None:
             return None
-        bounds = Limits(query.longest.length, query.most, k=query.k, grain=query.every.length)
-        return rules_of(query.windows, query.every, query.offset, bounds)
+        from skyband.rules.rules_in_force import rules_of
+
+        further = {"most": query.most, "k": query.k, "grain": query.every.length}
+        return rules_of(query.windows, query.every, query.offset, query.longest, **further)
 
     def end(self, latest: int) -> int | None:
         """None with rules: the processor decides."""
@@ -112,7 +122,7 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
         limits = ("k", "at_least") if compared or decayed else ()
         return (*query.evolvable, "rest", *limits, *(("rank_by", "direction") if compared else ()))
 
-    def state_problems(self, state: State, schema: pa.Schema) -> list[Problem]:
+    def state_problems(self, state: "State", schema: pa.Schema) -> list[Problem]:
         query, problems = self.query, []
         if query.half_life is not None:
             message = "weighs rows by their times, which no state contains: start without it, or with history"

@@ -18,7 +18,6 @@ from skyband.groups.plain_turns import AnswersOfTurns
 from skyband.groups.processor import GroupProcessor
 from skyband.queries.composite_ids import several
 from skyband.registry import Binding
-from skyband.states.state import State
 from skyband.windows.window_parameters import of_calendar
 
 from skyband_totals.heavy_hitters.columns_of_tops import columns_of_tops
@@ -29,6 +28,8 @@ from skyband_totals.role import TotalRanker
 from skyband_totals.top import Top, Tops
 
 if TYPE_CHECKING:
+    from skyband.states.state import State
+
     from skyband_totals.heavy_hitters.query import HeavyHitters
 
 _COLUMNS = {"object": np.int64, "weight": np.float64, "value": np.uint64, "meets": np.int8}
@@ -106,7 +107,7 @@ class TotalsProcessor(BatchedProcessor):
         self.resume_after(last)
         return self
 
-    def begin_with_state(self, state: State, arrays: Mapping[str, Array], at: int) -> None:
+    def begin_with_state(self, state: "State", arrays: Mapping[str, Array], at: int) -> None:
         """Values are kept as if all had arrived with the last row, so that none is forgotten before its object."""
         self._ranker.load_state(arrays)
         names = state.names

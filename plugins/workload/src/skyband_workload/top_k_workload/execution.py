@@ -15,16 +15,15 @@ from skyband.groups.small_groups.limits import most_entries
 from skyband.queries.composite_ids import answer_ids, several
 from skyband.queries.shared_keys import SMALLEST, score_order
 from skyband.registry import Binding
-from skyband.rules.rule_rows import Limits, Version
-from skyband.rules.rules_in_force import Rules
 
 from skyband_workload.top_k_workload.processor import WorkloadProcessor
 from skyband_workload.top_k_workload.query import BEST, RULE_K, TopKWorkload
-from skyband_workload.top_k_workload.rules_processor import RulesProcessor
 from skyband_workload.top_k_workload.workload_file import NamedQuery
 
 if TYPE_CHECKING:
     from skyband.groups.small_groups.table import SmallGroupTable
+    from skyband.rules.rule_rows import Version
+    from skyband.rules.rules_in_force import Rules
 
 
 MOST_WHERE_DEAR = 512
@@ -43,12 +42,19 @@ class TopKWorkloadExecution(Execution[TopKWorkload]):
 
     @property
     def _kind(self) -> type[WorkloadProcessor]:
-        return RulesProcessor if self.query.takes_rules else WorkloadProcessor
+        if not self.query.takes_rules:
+            return WorkloadProcessor
+        from skyband_workload.top_k_workload.rules_processor import RulesProcessor
 
-    def broadcast_state(self) -> Rules | None:
+        return RulesProcessor
+
+    def broadcast_state(self) -> "Rules | None":
         longest, most = self.query.longest, self.query.most
         if longest is None or most is None:
             return None
+        from skyband.rules.rule_rows import Limits
+        from skyband.rules.rules_in_force import Rules
+
         return Rules([_version(query) for query in self.query.queries], Limits(longest.length, most))
 
     def end(self, latest: int) -> int | None:
@@ -111,7 +117,9 @@ class TopKWorkloadExecution(Execution[TopKWorkload]):
         return [*self.query.answer_fields(schema), *([pa.field(RULE_K, pa.int64())] if self.query.takes_rules else [])]
 
 
-def _version(query: NamedQuery) -> Version:
+def _version(query: NamedQuery) -> "Version":
     """The query as a rule that is always in force."""
     window, slide, phase = query.window.length, query.slide.length, query.phase.length
+    from skyband.rules.rule_rows import Version
+
     return Version(query.name, window, slide, query.k, phase % slide, TIME_MIN, TIME_MAX)
