@@ -142,7 +142,7 @@ def longer(self, moments, place):
 
 def also_empty(self, moments, place):
     at, rule, since, _ = moments.row(place)
-    return [(at, rule, rule, *self._sketch.estimate_with_bounds(since))]
+    return [(at, rule, rule, *self._backend.estimate_with_bounds(since))]
 
 
 ANSWERS = RulesProcessor._answers_of

@@ -1,6 +1,6 @@
 """The vocabulary of the checks: `@check` marks a plain function as a check, `expect` makes it fail."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from attrs import field, frozen
@@ -93,12 +93,19 @@ def expect_time_only_advances(backend: Any, asked: Callable[[], Any]) -> None:
     before = asked()
     backend.advance(backend.now)
     expect_equal(asked(), before, "after advancing to where it was")
-    try:
-        backend.advance(backend.now - 1)
-    except InputError:
-        expect_equal(asked(), before, "after a refused advance")
-    else:
-        expect(False, "going back in time was accepted")
+    expect_inputs_refused([("going back in time", lambda: backend.advance(backend.now - 1))], asked)
+
+
+def expect_inputs_refused(calls: Iterable[tuple[str, Callable[[], Any]]], asked: Callable[[], Any]) -> None:
+    """Fail the running check unless each labelled call raises InputError and leaves what is asked unchanged."""
+    before = asked()
+    for label, call in calls:
+        try:
+            call()
+        except InputError:
+            expect_equal(asked(), before, f"after {label}, which was refused")
+            continue
+        raise AssertionError(f"{label}: was accepted; it must raise InputError")
 
 
 def difference(got: Any, expected: Any) -> str:

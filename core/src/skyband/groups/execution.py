@@ -61,10 +61,11 @@ class Execution(ABC, Generic[Q]):
     def end(self, latest: int) -> int | None:
         """The watermark at which everything of `finish(latest)` is answered; None if a processor knows (its `end`).
 
-        Rows before it would be late. A query whose `schedule` is a Schedule needs no processor for this.
+        Rows before it would be late. A query whose `schedule` is a Schedule needs no processor for this,
+        unless a second table changes what it answers.
         """
         schedule = getattr(self.query, "schedule", None)
-        if not isinstance(schedule, Schedule):
+        if not isinstance(schedule, Schedule) or self.broadcast_state() is not None:
             return None
         return latest + 1 if self.query.rows else int(schedule.each_after(latest).max())
 

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from skyband.arrays import TIME_MAX, Array, Int64
 from skyband.columns.rows import Rows
@@ -10,6 +10,9 @@ from skyband.errors import PluginError
 from skyband.groups.answer_columns import ProcessorAnswers
 from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.plain_turns import AnswersOfTurns, PlainTurn
+
+if TYPE_CHECKING:
+    from skyband.roles import Backend
 
 _NOT_TOLD = 1 << 18
 """The assumed bytes of a processor that does not know its size."""
@@ -132,3 +135,17 @@ class GroupProcessor(ABC):
     @abstractmethod
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         """Load the result of `dump_state` into a new processor."""
+
+
+class BackendProcessor(GroupProcessor):
+    """A processor whose items are those of one backend. A base class next to one that says when it answers."""
+
+    _backend: "Backend"
+
+    @property
+    def retained(self) -> int:
+        return len(self._backend)
+
+    @property
+    def nbytes(self) -> int:
+        return self._backend.nbytes

@@ -9,7 +9,7 @@ from skyband.queries.query import Query
 
 
 class QueryWithRules(Query):
-    """A query with the fields `windows`, `every` and `longest`, whose answers have a column `window`.
+    """A query with the fields `windows`, `every`, `longest` and `emit`, whose answers have a column `window`.
 
     With `longest` they also have a column `rule` before it, and the query has no windows in rows.
     """
@@ -19,6 +19,7 @@ class QueryWithRules(Query):
     windows: tuple[Length, ...]
     every: Length
     longest: Duration | None
+    emit: str | None
 
     @property
     def rows(self) -> bool:
@@ -41,3 +42,13 @@ class QueryWithRules(Query):
     @property
     def key_columns(self) -> tuple[str, ...]:
         return self.key or tuple(name for name in self.compared_columns if self.longest is None or name != "window")
+
+    @property
+    def gives_states(self) -> bool:
+        return self.emit is not None
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        if self.longest is not None:
+            return ("any-since",)
+        return ("merge",) if self.gives_states else ()

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 from skyband.arrays import Float64
 
 from skyband_specs.driver import Case, Trial
@@ -64,11 +64,6 @@ class FastObjectOracle:
 class ObjectTrial(Trial):
     """The top k of a large window, after each of some batches."""
 
-    label: str
-    parameters: Mapping[str, Any]
-    stream: ObjectStream
-    _found: dict[int, Any] = field(factory=dict)
-
     @property
     def stops(self) -> Sequence[int]:
         """A few rows, then evenly over the stream."""
@@ -85,13 +80,8 @@ class ObjectTrial(Trial):
         objects, scores = backend.top()
         return [backend.now, backend.repeated, objects.tolist(), scores.tolist()]
 
-    def expected(self, stop: int) -> Any:
-        """The same by definition."""
-        if not self._found:
-            self._ask()
-        return self._found[stop]
-
-    def _ask(self) -> None:
+    def by_definition(self, stop: int) -> Any:
+        """The same, found for all stops at once."""
         oracle = FastObjectOracle(self.parameters)
         columns = (self.stream.streams, self.stream.objects, self.stream.values)
         times = range(len(self.stream)) if oracle.step else self.stream.times.tolist()
@@ -99,6 +89,7 @@ class ObjectTrial(Trial):
             oracle.add(*report)
             if row in self.stops:
                 self._found[row] = [oracle.now, oracle.repeated, *oracle.top()]
+        return self._found[stop]
 
 
 def trials(case: Case) -> Iterator[ObjectTrial]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from attrs import field, frozen
+from attrs import frozen
 from skyband.arrays import Int64
 
 from skyband_specs.driver import Case, Trial
@@ -16,11 +16,6 @@ from skyband_specs.pair_ranker.streams import PairStream, stream_of, zipf
 @frozen(eq=False)
 class PairTrial(Trial):
     """The top k of a window with many or large sets."""
-
-    label: str
-    parameters: Mapping[str, Any]
-    stream: PairStream
-    _found: dict[int, Any] = field(factory=dict)
 
     @property
     def stops(self) -> Sequence[int]:
@@ -37,11 +32,9 @@ class PairTrial(Trial):
         """`now`, sets seen and the top k."""
         return [backend.now, backend.seen, *(column.tolist() for column in backend.top())]
 
-    def expected(self, stop: int) -> Any:
+    def by_definition(self, stop: int) -> Any:
         """The same from the overlaps of all valid sets."""
-        if stop not in self._found:
-            self._found[stop] = _best(self.parameters, self.stream, stop)
-        return self._found[stop]
+        return _best(self.parameters, self.stream, stop)
 
 
 def _best(parameters: Mapping[str, Any], stream: PairStream, stop: int) -> list[Any]:

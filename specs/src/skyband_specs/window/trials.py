@@ -1,6 +1,6 @@
 """Windows of hundreds of tuples, compared with the Poisson-binomial recurrence in long floats."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -19,10 +19,6 @@ STOPS = 6
 class WindowTrial(Trial):
     """Bounds and presence of a window with far more than a dozen tuples."""
 
-    label: str
-    parameters: Mapping[str, Any]
-    stream: WindowStream
-
     @property
     def stops(self) -> Sequence[int]:
         """Evenly over the stream."""
@@ -38,7 +34,7 @@ class WindowTrial(Trial):
         among = backend.presence_among(self.stream.probabilities[:stop], positions, np.full(len(positions), stop))
         return [backend.start, backend.end, backend.presence().tolist(), among.tolist()]
 
-    def expected(self, stop: int) -> Any:
+    def by_definition(self, stop: int) -> Any:
         """The same from the recurrence."""
         parameters = self.parameters
         start, end, presence = _expected(

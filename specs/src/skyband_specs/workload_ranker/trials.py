@@ -1,6 +1,6 @@
 """Windows of thousands of rows and hundreds of answers each, compared with sorting."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -26,12 +26,8 @@ class _Run:
 class WorkloadTrial(Trial):
     """Every answer of a workload with large windows, from the first row on."""
 
-    label: str
-    parameters: Mapping[str, Any]
-    stream: WorkloadStream
     _runs: list["_Run"] = field(factory=list, init=False)
     """The last two backends that began with the first row, each with its answers so far."""
-    _found: dict[int, Any] = field(factory=dict, init=False)
 
     @property
     def stops(self) -> Sequence[int]:
@@ -54,16 +50,14 @@ class WorkloadTrial(Trial):
         run = next((run for run in reversed(self._runs) if run.backend == id(backend)), self._runs[-1])
         return [backend.now, *run.answers]
 
-    def expected(self, stop: int) -> Any:
+    def by_definition(self, stop: int) -> Any:
         """The same, each window sorted."""
-        if stop not in self._found:
-            before = max((other for other in self.stops if other < stop), default=0)
-            step = self.parameters["by"] == "rows"
-            after = int(self.stream.times[before - 1]) + step if before else int(self.stream.times[0])
-            until = int(self.stream.times[stop - 1]) + step
-            earlier = self.expected(before)[1:] if before else []
-            self._found[stop] = [until, *earlier, *self._between(after, until)]
-        return self._found[stop]
+        before = max((other for other in self.stops if other < stop), default=0)
+        step = self.parameters["by"] == "rows"
+        after = int(self.stream.times[before - 1]) + step if before else int(self.stream.times[0])
+        until = int(self.stream.times[stop - 1]) + step
+        earlier = self.expected(before)[1:] if before else []
+        return [until, *earlier, *self._between(after, until)]
 
     def _between(self, after: int, until: int) -> list[Any]:
         answers = []

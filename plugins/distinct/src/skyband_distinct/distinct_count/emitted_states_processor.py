@@ -25,13 +25,13 @@ class StateProcessor(CountingProcessor):
 
     def answer(self, at: int) -> None:
         starts = self._schedule.starts(at)
-        self._sketch.forget(self._schedule.needed_from(starts))
+        self._backend.forget(self._schedule.needed_from(starts))
         if not self.needs_answers:
             return
         changed = self._rows or (self._last is not None and self._last >= self._schedule.latest(at - 1))
         if changed or self._gives_all:
             covers = Coverage(at, min(starts), self._rows, self._changed)
-            self._states.append((at, emitted_states.state_of(self._sketch, covers), changed))
+            self._states.append((at, emitted_states.state_of(self._backend, covers), changed))
 
     def collect(self) -> pa.RecordBatch | None:
         states, self._states = self._states, []

@@ -60,10 +60,6 @@ class DistinctCountExecution(Execution[DistinctCount]):
 
         return rules_of(query.windows, query.every, query.offset, query.longest)
 
-    def end(self, latest: int) -> int | None:
-        """None with rules: the processor decides."""
-        return None if self.query.longest is not None else super().end(latest)
-
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "SmallGroupTable | None":
         """If the sketch counts few keys exactly anyway, groups with few are held as keys only."""
         query = self.query

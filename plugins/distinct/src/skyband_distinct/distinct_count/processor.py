@@ -14,13 +14,14 @@ from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, RawAnswers
 from skyband.groups.plain_turns import AnswersOfTurns, PlainTurn
-from skyband.groups.processor import GroupProcessor
+from skyband.groups.processor import BackendProcessor, GroupProcessor
 from skyband.groups.windowed_processor import WindowedProcessor
 from skyband.registry import Binding
 
 from skyband_distinct.distinct_count.value_sums import TERMS, left_out, limits_of
 
 if TYPE_CHECKING:
+    from skyband.roles import Sketch
     from skyband.states.state import State
 
     from skyband_distinct.distinct_count.query import DistinctCount
@@ -28,8 +29,10 @@ if TYPE_CHECKING:
 _NO_KEYS = np.empty(0, np.uint64)
 
 
-class CountingProcessor(WindowedProcessor):
+class CountingProcessor(BackendProcessor, WindowedProcessor):
     """Queries one group's sketch for every window and range at each moment."""
+
+    _backend: "Sketch"
 
     def __init__(self, query: "DistinctCount", bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
         self._ranges, self._valued, self._query = query.ranges, query.value is not None, query
@@ -45,7 +48,7 @@ class CountingProcessor(WindowedProcessor):
         super().__init__(query.every.length, schedule.horizon, query.rows, schedule)
         self._new_sketch = partial(query.sketch_of, bindings)
         self._schema = answers
-        self._sketch = self._new_sketch()
+        self._backend = self._new_sketch()
         self._answers: list[tuple[float, ...]] = []
         """The moment, the places of the window and of any range, and the numbers."""
 
@@ -55,20 +58,20 @@ class CountingProcessor(WindowedProcessor):
         values: each key's latest value, if values are kept.
         """
         self.resume_after(last)
-        self._sketch.update(times, keys, *values)
+        self._backend.update(times, keys, *values)
         return self
 
     def begin_with_state(self, state: "State", arrays: Mapping[str, Array], at: int) -> None:
         if self._limits is not None and (beyond := left_out(self._query, arrays["values"])):
             raise SnapshotError(f"holds values that cannot be added up: {', '.join(beyond)}; start without it")
-        self._sketch.load_state(arrays)
+        self._backend.load_state(arrays)
         self.resume_at(at, state.latest)
 
     def update(self, times: Int64, rows: Rows) -> None:
         if self._valued:
-            self._sketch.update(times, rows["key"], rows["value"])
+            self._backend.update(times, rows["key"], rows["value"])
         else:
-            self._sketch.update(times, rows["key"])
+            self._backend.update(times, rows["key"])
 
     def _starts(self, at: int) -> list[int]:
         """The start of each window that ends at a moment."""
@@ -80,9 +83,9 @@ class CountingProcessor(WindowedProcessor):
             if self._ranges is None:
                 self._answers.append((at, window, *self._counts(since)))
             for place, within in enumerate(self._ranges or ()):
-                counts = self._sketch.estimate_between(since, within.low, within.high)
+                counts = self._backend.estimate_between(since, within.low, within.high)
                 self._answers.append((at, window, place, *counts))
-        self._sketch.forget(self._schedule.needed_from(starts))
+        self._backend.forget(self._schedule.needed_from(starts))
 
     @classmethod
     def turns(cls, processors: Sequence[Self], rows: Rows, spans: Int64, turns: Sequence[PlainTurn]) -> AnswersOfTurns:
@@ -91,7 +94,7 @@ class CountingProcessor(WindowedProcessor):
             return super().turns(processors, rows, spans, turns)
         moments, windows = [turn.due for turn in turns], len(first._query.windows)
         since = {at: first._starts(at) for own in {id(own): own for own in moments}.values() for at in own.tolist()}
-        sketches, keys = [processor._sketch for processor in processors], rows["key"] if len(rows) else _NO_KEYS
+        sketches, keys = [processor._backend for processor in processors], rows["key"] if len(rows) else _NO_KEYS
         numbers = type(sketches[0]).counts_together(
             sketches, read_only(rows.times), read_only(keys), spans=spans, moments=moments, since=since
         )
@@ -106,10 +109,10 @@ class CountingProcessor(WindowedProcessor):
 
     def _counts(self, since: int) -> tuple[float, ...]:
         """The count with its bounds, and the sum with its own if values are added up."""
-        counts = self._sketch.estimate_with_bounds(since)
+        counts = self._backend.estimate_with_bounds(since)
         if self._limits is None:
             return counts
-        terms, low, high = self._sketch.sum_terms(since, *self._limits)
+        terms, low, high = self._backend.sum_terms(since, *self._limits)
         parts = terms.tolist()
         if self._terms is not None:
             self._terms.append(parts)
@@ -130,24 +133,16 @@ class CountingProcessor(WindowedProcessor):
         return AnswerColumns(self._schema, [*self.columns_of([(answers,)]), terms], self._labels)
 
     def clear(self) -> None:
-        self._sketch = self._new_sketch()
+        self._backend = self._new_sketch()
 
     def merge(self, other: GroupProcessor) -> None:
         other = cast(CountingProcessor, other)
-        self._sketch.merge(other._sketch)
+        self._backend.merge(other._backend)
         self.resume_after_both(other)
 
-    @property
-    def retained(self) -> int:
-        return len(self._sketch)
-
-    @property
-    def nbytes(self) -> int:
-        return self._sketch.nbytes
-
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        return {"clock": self.clock()}, state_arrays.with_prefix("sketch", self._sketch.dump_state())
+        return {"clock": self.clock()}, state_arrays.with_prefix("sketch", self._backend.dump_state())
 
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self.set_clock(header["clock"])
-        self._sketch.load_state(state_arrays.without_prefix("sketch", arrays))
+        self._backend.load_state(state_arrays.without_prefix("sketch", arrays))

@@ -258,16 +258,6 @@ class DistinctCount(QueryWithRules):
         """A new sketch."""
         return cast(Sketch, bindings["sketch"].create(**self.backend_parameters("sketch")))
 
-    @property
-    def gives_states(self) -> bool:
-        return self.emit is not None
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        if self.longest is not None:
-            return ("any-since",)
-        return ("merge",) if self.gives_states else ()
-
     def unsupported_by(self, backend: Backend) -> list[Problem]:
         """Problems with a hash or values set in the backend only, and, without `any-since`, moments within a pane."""
         if self.hash is None and backend.parameters().get("hash") == THETA:

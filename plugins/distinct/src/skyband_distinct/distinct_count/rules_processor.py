@@ -23,17 +23,17 @@ class RulesProcessor(AnsweringRules, CountingProcessor):
                 self.update(times[start:stop], rows.slice(start, stop))
             for place in asked if self.needs_answers else ():
                 self._answers += self._answers_of(moments, place)
-        if self._sketch.now is not None:
-            self._sketch.forget(self._sketch.now + 1 - self._horizon)
+        if self._backend.now is not None:
+            self._backend.forget(self._backend.now + 1 - self._horizon)
 
     def _answers_of(self, moments: Moments, place: int) -> "Iterable[tuple[float, ...]]":
         at, rule, since, _ = moments.row(place)
-        if self._sketch.now is None or self._sketch.now < since:
+        if self._backend.now is None or self._backend.now < since:
             return []
         if self._ranges is None:
             return [(at, rule, rule, *self._counts(since))]
         return [
-            (at, rule, rule, number, *self._sketch.estimate_between(since, within.low, within.high))
+            (at, rule, rule, number, *self._backend.estimate_between(since, within.low, within.high))
             for number, within in enumerate(self._ranges)
         ]
 

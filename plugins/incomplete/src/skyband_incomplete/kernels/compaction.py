@@ -4,17 +4,7 @@ import numpy as np
 import skyband.kernels.numba_compiler_patches  # noqa: F401 - lets numba continue without a cache folder
 from numba import njit
 
-from skyband_incomplete.eaa_arrays import (
-    CHANGED,
-    HEAD,
-    LAST,
-    LOG_HEAD,
-    LOG_TAIL,
-    NEWEST,
-    OBJECT,
-    TAIL,
-    USED,
-)
+from skyband_incomplete.eaa_arrays import CHANGED, HEAD, LAST, LOG_HEAD, LOG_TAIL, NEWEST, OBJECT, TAIL, USED
 from skyband_incomplete.kernels.insertion import find, touch_all
 
 

@@ -14,6 +14,7 @@ from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, RawAnswers, sizes_and_ranks
 from skyband.groups.batched_processor import BatchedProcessor
 from skyband.groups.plain_turns import AnswersOfTurns
+from skyband.groups.processor import BackendProcessor
 from skyband.queries.composite_ids import several
 from skyband.queries.shared_keys import SMALLEST
 from skyband.registry import Binding
@@ -26,8 +27,10 @@ if TYPE_CHECKING:
     from skyband_incomplete.top_k.query import TopK
 
 
-class RankingProcessor(BatchedProcessor):
+class RankingProcessor(BackendProcessor, BatchedProcessor):
     """Feeds an object ranker, and adds the names and columns of objects to its answers."""
+
+    _backend: ObjectRanker
 
     no_rows: ClassVar[Rows] = Rows(
         np.empty(0, np.int64),
@@ -49,7 +52,7 @@ class RankingProcessor(BatchedProcessor):
         super().__init__(query.every.length, query.window.length, query.rows, query.schedule)
 
     def begin(self) -> None:
-        self._ranker = cast(ObjectRanker, self._new_ranker())
+        self._backend = cast(ObjectRanker, self._new_ranker())
         self._names = ValuesById(pa.int64() if self._several else self._schema.field("object").type)
         self._counted = 0
         self._ranked_rows = RankedRows(self._carry, self._which)
@@ -64,12 +67,12 @@ class RankingProcessor(BatchedProcessor):
         none = np.empty(0, np.int64)
         if self._rows and self._promised:
             for part in sessions(rows):  # missing reports have expired, or broke the promise
-                self._ranker.advance(int(part.times[0]))
+                self._backend.advance(int(part.times[0]))
                 self.feed(part.times, part, none)
-            self._ranker.advance(last + 1)
+            self._backend.advance(last + 1)
         elif self._rows:  # a missing report was superseded by the next one of its cell
             rows, _ = without_gaps(rows)
-            self._ranker.advance(int(rows.times[0]))
+            self._backend.advance(int(rows.times[0]))
             self.feed(rows.times, rows, none)
         else:
             self.feed(rows.times, rows, none)
@@ -91,7 +94,7 @@ class RankingProcessor(BatchedProcessor):
         return self.feed_columns(self.backend_columns(times, rows), due)
 
     def feed_columns(self, columns: Sequence[Array], due: Int64) -> ProcessorAnswers | None:
-        ranker, (times, streams, ids, values) = self._ranker, columns
+        ranker, (times, streams, ids, values) = self._backend, columns
         offsets, objects, scores = ranker.answers(times, streams, ids, values, due - (ranker.by == "time"))
         self._note_repeated(ranker.repeated)
         if not len(due):
@@ -102,13 +105,13 @@ class RankingProcessor(BatchedProcessor):
     def feed_together(
         cls, processors: Sequence[Self], rows: Rows, columns: Sequence[Array], spans: Int64, due: Sequence[Int64]
     ) -> AnswersOfTurns:
-        first, rankers = processors[0], [processor._ranker for processor in processors]
+        first, rankers = processors[0], [processor._backend for processor in processors]
         if first._binding is None:
             return super().feed_together(processors, rows, columns, spans, due)
         if first._names.needed:
             learn_together([processor._names for processor in processors], rows, spans)
-        marks = {id(moments): moments - (first._ranker.by == "time") for moments in due}  # most have the same moments
-        offsets, objects, scores = type(first._ranker).answers_together(
+        marks = {id(moments): moments - (first._backend.by == "time") for moments in due}  # most have the same moments
+        offsets, objects, scores = type(first._backend).answers_together(
             rankers, *columns, spans=spans, moments=[marks[id(moments)] for moments in due]
         )
         for processor, ranker in zip(processors, rankers, strict=True):
@@ -155,23 +158,15 @@ class RankingProcessor(BatchedProcessor):
         dropped, self._repeated = self._repeated, 0
         return {"repeated report": dropped}
 
-    @property
-    def retained(self) -> int:
-        return len(self._ranker)
-
-    @property
-    def nbytes(self) -> int:
-        return self._ranker.nbytes
-
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         named = state_arrays.frame_to_array("names", self._names.frame())
         named |= state_arrays.frame_to_array("carried", self._ranked_rows.frame())
-        return {"clock": self.clock()}, state_arrays.with_prefix("ranker", self._ranker.dump_state()) | named
+        return {"clock": self.clock()}, state_arrays.with_prefix("ranker", self._backend.dump_state()) | named
 
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self.set_clock(header["clock"])
-        self._ranker.load_state(state_arrays.without_prefix("ranker", arrays))
-        self._counted = self._ranker.repeated
+        self._backend.load_state(state_arrays.without_prefix("ranker", arrays))
+        self._counted = self._backend.repeated
         self._names.load_state(state_arrays.frame_from_array("names", arrays, self._names.frame()))
         rows = self._ranked_rows
         rows.load_state(state_arrays.frame_from_array("carried", arrays, rows.frame()))

@@ -19,6 +19,7 @@ from skyband.config.durations import Duration
 from skyband.config.literals import literal
 from skyband.config.parameters import checked, integer, number
 from skyband.errors import ConfigError, InputError, Problem, suggest
+from skyband.queries import composite_ids
 from skyband.queries.carried_columns import (
     TIE,
     carry_columns,
@@ -27,17 +28,7 @@ from skyband.queries.carried_columns import (
     carry_parameter,
     name_problems,
 )
-from skyband.queries.composite_ids import (
-    Columns,
-    columns_of,
-    identity,
-    identity_fields,
-    identity_inputs,
-    identity_names,
-    missing,
-    several,
-    to_keys,
-)
+from skyband.queries.composite_ids import Columns
 from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import SMALLEST, as_names, check_names, column_name, order_parameter
 from skyband.queries.time_columns import at_field
@@ -109,7 +100,9 @@ class TopK(Query):
     shard_by: ClassVar[str | None] = "key"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null object", "null stream", "null value", "repeated report")
 
-    object: Columns = identity(help="the column that identifies a row's object, or several that do together")
+    object: Columns = composite_ids.identity(
+        help="the column that identifies a row's object, or several that do together"
+    )
     stream: str = column_name(help="the column with the stream of a row")
     value: str = column_name(
         help="the column of values, up to `upper` if it is set; from 0 on if `repeats` is a promise or `aggregate` a "
@@ -149,8 +142,10 @@ class TopK(Query):
             message = f"must hold a weight for each of the {len(self.streams)} streams (got {len(self.aggregate)})"
             problems.append(Problem("aggregate", message))
         reserved = ("at", "rank", "score", *self.by)
-        problems += name_problems("object", several(self.object), reserved)
-        problems += name_problems("carry", self.carry, (*reserved, *identity_names("object", self.object)))
+        problems += name_problems("object", composite_ids.several(self.object), reserved)
+        problems += name_problems(
+            "carry", self.carry, (*reserved, *composite_ids.identity_names("object", self.object))
+        )
         if self.order == SMALLEST:
             problems += self._largest_only()
         problems += self._decay_problems()
@@ -206,7 +201,7 @@ class TopK(Query):
 
     @property
     def compared_columns(self) -> tuple[str, ...]:
-        return identity_names("object", self.object)
+        return composite_ids.identity_names("object", self.object)
 
     @property
     def promises(self) -> Mapping[str, str]:
@@ -224,7 +219,7 @@ class TopK(Query):
 
     def inputs(self) -> tuple[Input, ...]:
         return (
-            *identity_inputs("object", self.object),
+            *composite_ids.identity_inputs("object", self.object),
             Input("stream", self.stream, "a string or a whole number", _named),
             Input("value", self.value, "a number", is_number),
             *carry_inputs(self.carry),
@@ -241,7 +236,7 @@ class TopK(Query):
         return problems
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
-        objects = [batch.column(name) for name in columns_of(self.object)]
+        objects = [batch.column(name) for name in composite_ids.columns_of(self.object)]
         streams, values = batch.column(self.stream), batch.column(self.value)
         masks = {
             reason: column.is_null().to_numpy(zero_copy_only=False)
@@ -249,19 +244,19 @@ class TopK(Query):
             if column.null_count
         }
         if any(column.null_count for column in objects):
-            masks = {"null object": missing(objects), **masks}
+            masks = {"null object": composite_ids.missing(objects), **masks}
         excluded = np.zeros(len(batch), bool)
         for mask in masks.values():
             excluded |= mask
         numbers = as_float64(self.value, values).fill_null(0.0).to_numpy(zero_copy_only=False)
         self._check_values(np.where(excluded, 0.0, numbers))
-        ids, keys, names = to_keys(objects)
+        ids, keys, names = composite_ids.to_keys(objects)
         columns = {
             "object": pa.array(ids),
             "key": pa.array(keys),
             "stream": pa.array(self._numbered(streams, excluded)),
             "value": pa.array(numbers),
-            **carry_columns((*several(self.object), *self.carry), batch),
+            **carry_columns((*composite_ids.several(self.object), *self.carry), batch),
         }
         return (columns if names is None else {**columns, "name": names}), masks
 
@@ -321,7 +316,7 @@ class TopK(Query):
         return numbers.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int32)
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        ranked = [pa.field("rank", pa.int64()), *identity_fields("object", self.object, schema)]
+        ranked = [pa.field("rank", pa.int64()), *composite_ids.identity_fields("object", self.object, schema)]
         return [at_field(self, schema), *ranked, pa.field("score", pa.float64()), *carry_fields(self.carry, schema)]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role

@@ -19,14 +19,7 @@ from skyband_incomplete.top_k.small_group_ranking import (
     rank_reports,
     room_for,
 )
-from skyband_incomplete.top_k.small_group_reports import (
-    LATEST,
-    NEVER,
-    SUM,
-    forget_reports,
-    merge_reports,
-    take_report,
-)
+from skyband_incomplete.top_k.small_group_reports import LATEST, NEVER, SUM, forget_reports, merge_reports, take_report
 
 _MANY = 8
 """Rows from which on they are merged into a large group: one by one, each would move a part of the reports."""

@@ -13,15 +13,7 @@ from skyband.kernels.nested import nested_njit
 from skyband.kernels.selection import kth
 
 from skyband_quantiles.buckets.compaction import forget_passed_by
-from skyband_quantiles.buckets.history import (
-    FIXED,
-    NODE_START,
-    NODES,
-    NOTHING,
-    ORDERED,
-    RAW,
-    RAW_START,
-)
+from skyband_quantiles.buckets.history import FIXED, NODE_START, NODES, NOTHING, ORDERED, RAW, RAW_START
 from skyband_quantiles.buckets.places import put_in_order
 from skyband_quantiles.compiled_ranks import rank_of
 

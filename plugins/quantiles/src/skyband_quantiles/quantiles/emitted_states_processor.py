@@ -33,9 +33,9 @@ class StatesProcessor(QuantilesProcessor):
         return emitted_states.batch_of(self._schema, states)
 
     def _has_news(self, at: int) -> bool:
-        latest = self._sketch.latest
+        latest = self._backend.latest
         return self._rows or (latest is not None and latest >= self._schedule.latest(at - 1))
 
     def _state(self, at: int) -> bytes:
         covers = Coverage(at, min(self._schedule.starts(at)), self._rows, self._changed)
-        return emitted_states.state_of(self._sketch, covers)
+        return emitted_states.state_of(self._backend, covers)

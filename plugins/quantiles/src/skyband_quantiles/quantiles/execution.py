@@ -49,10 +49,6 @@ class QuantilesExecution(Execution[Quantiles]):
 
         return rules_of(query.windows, query.every, query.offset, query.longest)
 
-    def end(self, latest: int) -> int | None:
-        """With rules, the processors decide."""
-        return None if self.query.longest is not None else super().end(latest)
-
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "SmallGroupTable | None":
         """Small groups are answered together, exactly, as every sketch is exact for so few rows."""
         query = self.query

@@ -12,6 +12,7 @@ from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, RawAnswers
 from skyband.groups.batched_processor import BatchedProcessor
 from skyband.groups.plain_turns import AnswersOfTurns
+from skyband.groups.processor import BackendProcessor
 from skyband.registry import Binding
 from skyband.windows.window_parameters import of_calendar
 
@@ -25,8 +26,10 @@ _ROLE = "quantile-sketch"
 _NO_WINDOWS = np.empty(0, np.int64)
 
 
-class QuantilesProcessor(BatchedProcessor):
+class QuantilesProcessor(BackendProcessor, BatchedProcessor):
     """Answers all quantiles and shares of all windows at each moment from a single sketch."""
+
+    _backend: QuantileSketch
 
     no_rows = Rows(np.empty(0, np.int64), {"value": np.empty(0)})
 
@@ -42,22 +45,22 @@ class QuantilesProcessor(BatchedProcessor):
         super().__init__(query.every.length, schedule.horizon, query.rows, schedule)
 
     def begin(self) -> None:
-        self._sketch = cast(QuantileSketch, self._binding.create(**self._parameters))
+        self._backend = cast(QuantileSketch, self._binding.create(**self._parameters))
 
     def begin_with(self, last: int, rows: Rows) -> "QuantilesProcessor":
         """Continue from the rows of a small group; moments up to `last`, its last row's time, are answered."""
         if self._rows:
             rows, _ = without_gaps(rows)
-            self._sketch.advance(int(rows.times[0]))
-            self._sketch.update(rows.times, rows["value"])
-            self._sketch.advance(last + 1)
+            self._backend.advance(int(rows.times[0]))
+            self._backend.update(rows.times, rows["value"])
+            self._backend.advance(last + 1)
         else:
-            self._sketch.update(*self._in_order(rows.times, rows["value"]))
+            self._backend.update(*self._in_order(rows.times, rows["value"]))
         self.resume_after(last)
         return self
 
     def begin_with_state(self, state: Any, arrays: Mapping[str, Array], at: int) -> None:
-        self._sketch.load_state(arrays)
+        self._backend.load_state(arrays)
         self.resume_at(at, state.latest)
 
     @property
@@ -72,14 +75,14 @@ class QuantilesProcessor(BatchedProcessor):
             return self.feed_columns((times, rows["value"]), due)
         times, values = self._in_order(times, rows["value"])
         if not self.needs_answers:  # time passes as with answers
-            self._sketch.answers(times, values, moments=due, windows=_NO_WINDOWS, at=(), above=())
+            self._backend.answers(times, values, moments=due, windows=_NO_WINDOWS, at=(), above=())
             return None
         answers = self._since_starts(times, values, due)
         return self._answers(due, answers) if len(due) else None
 
     def feed_columns(self, columns: Sequence[Array], due: Int64) -> ProcessorAnswers | None:
         times, values = self._in_order(*columns)
-        answers = self._sketch.answers(
+        answers = self._backend.answers(
             times, values, moments=due, windows=self._windows, at=self._at, above=self._above
         )
         return self._answers(due, answers) if len(due) else None
@@ -92,8 +95,8 @@ class QuantilesProcessor(BatchedProcessor):
         first, (times, values) = processors[0], columns
         begins = np.zeros(len(times) + 1, bool)
         begins[spans] = True
-        answers = type(first._sketch).answers_together(
-            [own._sketch for own in processors], *first._in_order(times, values, begins), spans=spans, moments=due,
+        answers = type(first._backend).answers_together(
+            [own._backend for own in processors], *first._in_order(times, values, begins), spans=spans, moments=due,
             windows=first._windows, at=first._at, above=first._above,
         )  # fmt: skip
         together = first._answers(np.concatenate(due), answers)
@@ -111,10 +114,10 @@ class QuantilesProcessor(BatchedProcessor):
         answers = Answers.room(len(due), windows, len(self._at), len(self._above))
         for number, at in enumerate(self._moments(times, values, due)):
             for place, since in enumerate(self._schedule.starts(at)):
-                answers.rows[number, place] = int(self._sketch.count(since)[0])
+                answers.rows[number, place] = int(self._backend.count(since)[0])
                 if answers.rows[number, place]:
-                    answers.values[number, place] = self._sketch.quantiles(since, self._at)
-                    answers.shares[number, place] = self._sketch.shares(since, self._above)
+                    answers.values[number, place] = self._backend.quantiles(since, self._at)
+                    answers.shares[number, place] = self._backend.shares(since, self._above)
         return answers
 
     def _moments(self, times: Int64, values: Float64, due: Int64) -> Iterator[int]:
@@ -123,10 +126,10 @@ class QuantilesProcessor(BatchedProcessor):
         stops = np.searchsorted(times, due).tolist()
         for at, stop in zip([*due.tolist(), None], [*stops, len(times)], strict=True):
             if stop > start:
-                self._sketch.update(times[start:stop], values[start:stop])
+                self._backend.update(times[start:stop], values[start:stop])
                 start = stop
             if at is not None:
-                self._sketch.advance(at)
+                self._backend.advance(at)
                 yield at
 
     def _in_order(self, times: Int64, values: Float64, begins: Array | None = None) -> tuple[Int64, Float64]:
@@ -135,7 +138,7 @@ class QuantilesProcessor(BatchedProcessor):
         All rows of a time arrive together, because they wait for the watermark. begins: bool[n + 1], whether a group
         starts or ends there, if the rows belong to several.
         """
-        if not self._sketch.order_matters or self._rows:
+        if not self._backend.order_matters or self._rows:
             return times, values
         ties, order_of = times[1:] == times[:-1], [values, times]
         if begins is not None:
@@ -143,20 +146,12 @@ class QuantilesProcessor(BatchedProcessor):
             order_of.append(np.cumsum(begins[:-1]))
         return times, values[np.lexsort(order_of)] if ties.any() else values
 
-    @property
-    def retained(self) -> int:
-        return len(self._sketch)
-
-    @property
-    def nbytes(self) -> int:
-        return self._sketch.nbytes
-
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        return {"clock": self.clock()}, state_arrays.with_prefix("sketch", self._sketch.dump_state())
+        return {"clock": self.clock()}, state_arrays.with_prefix("sketch", self._backend.dump_state())
 
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self.set_clock(header["clock"])
-        self._sketch.load_state(state_arrays.without_prefix("sketch", arrays))
+        self._backend.load_state(state_arrays.without_prefix("sketch", arrays))
 
 
 def labels_of(query: "Quantiles") -> dict[str, pa.Array]:

@@ -177,16 +177,6 @@ class Quantiles(QueryWithRules):
             "by": "rows" if self.rows else "time",
         }
 
-    @property
-    def gives_states(self) -> bool:
-        return self.emit is not None
-
-    @property
-    def needs(self) -> tuple[str, ...]:
-        if self.longest is not None:
-            return ("any-since",)
-        return ("merge",) if self.gives_states else ()
-
     def unsupported_by(self, backend: Backend) -> list[Problem]:
         if self.emit is None or cast(QuantileSketch, backend).gives_states:
             return []

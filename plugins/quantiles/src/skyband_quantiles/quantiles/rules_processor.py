@@ -17,7 +17,7 @@ class RulesProcessor(AnsweringRules, QuantilesProcessor):
         answers = Answers.room(len(moments.at), 1, len(self._at), len(self._above))
         for start, stop, places in moments.with_rows(times):
             if stop > start:
-                self._sketch.update(times[start:stop], values[start:stop])
+                self._backend.update(times[start:stop], values[start:stop])
             for place in places:
                 self._answer(answers, moments, place)
         if answers.rows.any():
@@ -27,9 +27,9 @@ class RulesProcessor(AnsweringRules, QuantilesProcessor):
     def _answer(self, answers: Answers, moments: Moments, place: int) -> None:
         """Write the answer of a rule at a moment, once all rows before it are added."""
         at, _, since, _ = moments.row(place)
-        self._sketch.advance(at)
+        self._backend.advance(at)
         if self.needs_answers:
-            answers.rows[place, 0] = int(self._sketch.count(since)[0])
+            answers.rows[place, 0] = int(self._backend.count(since)[0])
         if answers.rows[place, 0]:
-            answers.values[place, 0] = self._sketch.quantiles(since, self._at)
-            answers.shares[place, 0] = self._sketch.shares(since, self._above)
+            answers.values[place, 0] = self._backend.quantiles(since, self._at)
+            answers.shares[place, 0] = self._backend.shares(since, self._above)

@@ -4,14 +4,7 @@ from typing import Any
 
 import numpy as np
 from skyband.arrays import TIME_MIN
-from skyband.groups.small_groups.kernels import (
-    copy_times,
-    copy_values,
-    count_since,
-    longer,
-    move_up,
-    oldest_needed,
-)
+from skyband.groups.small_groups.kernels import copy_times, copy_values, count_since, longer, move_up, oldest_needed
 from skyband.groups.small_groups.passes import SessionSpans
 from skyband.kernels.nested import kernel_njit, nested_njit
 

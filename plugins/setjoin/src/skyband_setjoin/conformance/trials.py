@@ -1,6 +1,6 @@
 """Compares windows of hundreds of sets and sets of thousands of tokens with a matrix product."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -20,17 +20,9 @@ AT_ONCE = 500
 class MatchTrial(Trial):
     """The matches of each set of a large stream, as reported on arrival."""
 
-    label: str
-    parameters: Mapping[str, Any]
-    stream: PairStream
     _reported: list[Any] = field(factory=list)
     """The answers of the last update."""
-    _expected: list[Matches] = field(factory=list)
-
-    @property
-    def stops(self) -> Sequence[int]:
-        """A few rows, then evenly over the stream."""
-        return [7, *(len(self.stream) * part // 4 for part in range(1, 5))]
+    _all: list[Matches] = field(factory=list)
 
     def feed(self, backend: Any, start: int, stop: int) -> None:
         """One update, whose matches are kept for `answers`."""
@@ -44,13 +36,13 @@ class MatchTrial(Trial):
         """The matches that the last update reported."""
         return list(self._reported)
 
-    def expected(self, stop: int) -> Any:
+    def by_definition(self, stop: int) -> Any:
         """The same matches by comparing all sets."""
-        if not self._expected:
-            self._expected.append(_matches(self.parameters, self.stream))
+        if not self._all:
+            self._all.append(_matches(self.parameters, self.stream))
         before = max((other for other in self.stops if other < stop), default=0)
         now = stop if self.parameters["by"] == "rows" else int(self.stream.times[stop - 1])
-        return [now, *self._expected[0][before:stop]]
+        return [now, *self._all[0][before:stop]]
 
 
 def _matches(parameters: Mapping[str, Any], stream: PairStream) -> Matches:

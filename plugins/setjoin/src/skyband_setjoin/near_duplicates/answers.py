@@ -11,13 +11,7 @@ from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import carried, carried_values
 from skyband.queries.composite_ids import identity_names, several
 
-from skyband_setjoin.near_duplicates.query import (
-    MATCH_PLACE,
-    PLACE,
-    NearDuplicates,
-    carried_of_match,
-    match_names,
-)
+from skyband_setjoin.near_duplicates.query import MATCH_PLACE, PLACE, NearDuplicates, carried_of_match, match_names
 
 MATCH_TIME = "match_time"
 SIMILARITY = "similarity"

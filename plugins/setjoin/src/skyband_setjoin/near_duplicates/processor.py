@@ -18,6 +18,7 @@ from skyband.groups.answer_columns import ProcessorAnswers, RawAnswers
 from skyband.groups.partitioning import PLACES, places_of
 from skyband.groups.per_row_processor import PerRowProcessor
 from skyband.groups.plain_turns import NO_MOMENTS, AnswersOfTurns, PlainTurn
+from skyband.groups.processor import BackendProcessor
 from skyband.registry import Binding
 from skyband.roles.sharding import PROBE
 
@@ -38,8 +39,10 @@ def at_their_times(rows: Rows) -> Rows:
     return Rows(rows[WHEN], {name: rows[name] for name in rows.names if name != WHEN})
 
 
-class NearDuplicatesProcessor(PerRowProcessor):
+class NearDuplicatesProcessor(BackendProcessor, PerRowProcessor):
     """Feeds a set matcher, and adds the ids, times and columns of rows to its answers."""
+
+    _backend: SetMatcher
 
     def __init__(self, query: NearDuplicates, matcher: Binding, answers: pa.Schema) -> None:
         self._query = query
@@ -51,7 +54,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
         self._begin()
 
     def _begin(self) -> None:
-        self._matcher = cast(SetMatcher, self._binding.create(**self._query.backend_parameters("set-matcher")))
+        self._backend = cast(SetMatcher, self._binding.create(**self._query.backend_parameters("set-matcher")))
         kinds = {MATCH_TIME: pa.int64(), MATCH_PLACE: PLACES}
         further = [pa.field(name, kinds[name]) for name in self._further]
         self._window_rows = RowStore([*self._columns.of_match(), *further])
@@ -99,12 +102,12 @@ class NearDuplicatesProcessor(PerRowProcessor):
         first, sizes = processors[0], spans[:, 1] - spans[:, 0]
         cuts = np.append(0, np.cumsum(sizes))
         rows = rows.take(np.arange(cuts[-1]) + np.repeat(spans[:, 0] - cuts[:-1], sizes))
-        times, stored, window = rows.times, first._stored(rows), first._matcher.window
+        times, stored, window = rows.times, first._stored(rows), first._backend.window
         few = len(rows) <= _FEW_ROWS * len(processors)
         (offsets, tokens), sides = sets_of(rows["tokens"]), first._sides(rows)
         bounds = np.column_stack([cuts[:-1], cuts[1:]])
-        matchers = [processor._matcher for processor in processors]
-        own_cuts, earlier, similarity = type(first._matcher).update_together(
+        matchers = [processor._backend for processor in processors]
+        own_cuts, earlier, similarity = type(first._backend).update_together(
             matchers, times, offsets, tokens, sides, spans=bounds
         )
         ends, matches = own_cuts[cuts].tolist(), list[list[pa.Array]]()
@@ -163,7 +166,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
             # All earlier rows are too old for the next ones: start over, so that batches make no difference.
             self._begin()
             self._take(rows.slice(begins, len(rows)))
-        number, window = self._matcher.seen, self._matcher.window
+        number, window = self._backend.seen, self._backend.window
         self._window_rows.forget(number + 1 - window if self._query.rows else int(rows.times[-1]) - window)
         self._last = int(rows.times[-1])
         return answers
@@ -177,10 +180,10 @@ class NearDuplicatesProcessor(PerRowProcessor):
 
     def _take(self, rows: Rows) -> Matches:
         """Feed rows to the matcher."""
-        number = self._matcher.seen
+        number = self._backend.seen
         when = np.arange(number, number + len(rows)) if self._query.rows else rows.times
         self._window_rows.update(when, self._stored(rows))
-        return self._matcher.update(when, *sets_of_rows(rows), self._sides(rows), rows[PART] if self._shared else None)
+        return self._backend.update(when, *sets_of_rows(rows), self._sides(rows), rows[PART] if self._shared else None)
 
     def _stored(self, rows: Rows) -> list[pa.Array]:
         """What answers contain of each row as a match."""
@@ -188,7 +191,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
         return [*stored, _places(rows)] if self._shared else stored
 
     def _sides(self, rows: Rows) -> Array | None:
-        return rows["side"] if self._matcher.sides == 2 else None
+        return rows["side"] if self._backend.sides == 2 else None
 
     def _answers(
         self, rows: Rows, counts: Int64, similarity: Float64, matches: Sequence[pa.Array]
@@ -217,14 +220,6 @@ class NearDuplicatesProcessor(PerRowProcessor):
             return arrivals[places < 0], places[places < 0]
         return arrivals, places
 
-    @property
-    def retained(self) -> int:
-        return len(self._matcher)
-
-    @property
-    def nbytes(self) -> int:
-        return self._matcher.nbytes
-
     def _frames(self) -> dict[str, pa.RecordBatch]:
         """The columns of the window's rows for a state: a frame of each kind, with the times."""
         window = self._window_rows.frame()
@@ -235,14 +230,14 @@ class NearDuplicatesProcessor(PerRowProcessor):
         return {"ids": ids, "times": alone[MATCH_TIME], "places": places}
 
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        arrays = state_arrays.with_prefix("matcher", self._matcher.dump_state())
+        arrays = state_arrays.with_prefix("matcher", self._backend.dump_state())
         for name, frame in self._frames().items():
             arrays |= state_arrays.frame_to_array(name, frame)
         return {"last": self._last}, arrays
 
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self._last = header["last"]
-        self._matcher.load_state(state_arrays.without_prefix("matcher", arrays))
+        self._backend.load_state(state_arrays.without_prefix("matcher", arrays))
         like = self._frames()
         ids, times, places = (state_arrays.frame_from_array(name, arrays, like[name]) for name in like)
         further = [times, *([places] if self._shared else [])]
@@ -250,7 +245,7 @@ class NearDuplicatesProcessor(PerRowProcessor):
             raise SnapshotError("is inconsistent: the ids, times and places of its rows do not belong to the same rows")
         columns = [*ids.columns, *(frame.column("name") for frame in further)]
         self._window_rows.load_state(
-            pa.RecordBatch.from_arrays(columns, schema=self._window_rows.frame().schema), self._matcher.seen
+            pa.RecordBatch.from_arrays(columns, schema=self._window_rows.frame().schema), self._backend.seen
         )
 
 

@@ -1,35 +1,23 @@
 """near-duplicates: which earlier sets in the window each row is similar to, and which rows are new."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import pyarrow as pa
 from attrs import define
-from skyband.columns.sides import WHAT as A_SIDE
-from skyband.columns.sides import is_side, sides_of
-from skyband.columns.state_frame_checks import check_whole
 from skyband.config.durations import Duration, duration
-from skyband.config.parameters import checked, choice, number
+from skyband.config.parameters import choice, number
 from skyband.errors import ConfigError, Problem
 from skyband.groups.per_row_processor import time_field
-from skyband.queries.carried_columns import TIE, carry_fields, carry_inputs, carry_parameter, name_problems
-from skyband.queries.composite_ids import (
-    Columns,
-    identity,
-    identity_fields,
-    identity_inputs,
-    identity_names,
-    several,
-)
-from skyband.queries.pair_columns import check_pair_columns, encode_pair_columns
-from skyband.queries.query import Input, Query
-from skyband.queries.shared_keys import column_name, is_name
+from skyband.queries.carried_columns import carry_fields, carry_inputs, carry_parameter, name_problems
+from skyband.queries.composite_ids import Columns, identity, identity_fields, identity_names, several
+from skyband.queries.query import Input
+from skyband.queries.shared_keys import column_name
 from skyband.roles.pair_ranker import similarity_parameter
 from skyband.windows.window_parameters import closed_length, too_short
 
 from skyband_setjoin.set_matcher import FIRST, keep_parameter, matches_parameter, threshold_fault
-from skyband_setjoin.tokens import WHAT as TOKENS
-from skyband_setjoin.tokens import encode_tokens, is_tokens
+from skyband_setjoin.set_query import SetQuery, side_parameter
 
 PAIRS, ROWS, KEPT = "pairs", "rows", "kept"
 
@@ -49,7 +37,7 @@ def carried_of_match(carried: tuple[str, ...]) -> list[str]:
 
 
 @define(eq=True)
-class NearDuplicates(Query):
+class NearDuplicates(SetQuery):
     """Matches each row's set with earlier sets in the window that are at least `threshold` similar.
 
     Result columns: time and id of the row; match and match_time, those of the earlier row; similarity; then the row's
@@ -108,12 +96,7 @@ class NearDuplicates(Query):
     carry_match: tuple[str, ...] = carry_parameter(
         help="columns of the earlier row to include with a match, as match_text for text; null without a match"
     )
-    side: str | None = checked(
-        None,
-        type="column",
-        check=lambda side: None if side is None else is_name(side),
-        help='join two streams: the column that says "left" or "right", 0 or 1, false or true',
-    )
+    side: str | None = side_parameter()
 
     def __attrs_post_init__(self) -> None:
         problems = []
@@ -146,22 +129,9 @@ class NearDuplicates(Query):
         ]
 
     @property
-    def rows(self) -> bool:
-        return self.window.rows
-
-    @property
     def carried_names(self) -> tuple[str, ...]:
         """The distinct columns carried of either row, those of `carry` first."""
         return tuple(dict.fromkeys([*self.carry, *self.carry_match]))
-
-    @property
-    def ties(self) -> tuple[str, ...]:
-        return (*self.places, TIE) if self.carried_names else self.places
-
-    @property
-    def places(self) -> tuple[str, ...]:
-        """The columns that, with the time, decide the shards of a row."""
-        return ("code", "tie") if self.side is None else ("code", "side", "tie")
 
     @property
     def compared_columns(self) -> tuple[str, ...]:
@@ -169,29 +139,7 @@ class NearDuplicates(Query):
         return (*identity_names("id", self.id), *matched)
 
     def inputs(self) -> tuple[Input, ...]:
-        joined = () if self.side is None else (Input("side", self.side, A_SIDE, is_side),)
-        return (
-            *identity_inputs("id", self.id),
-            Input("tokens", self.tokens, TOKENS, is_tokens),
-            *joined,
-            *carry_inputs(self.carry),
-            *carry_inputs(self.carry_match, "carry_match"),
-        )
-
-    def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
-        columns, _ = encode_tokens(batch.column(self.tokens))
-        named, unnamed = encode_pair_columns(self.id, self.carried_names, batch)
-        columns |= named
-        masks = {"null id": unnamed}
-        if self.side is not None:
-            sides = batch.column(self.side)
-            columns["side"] = pa.array(sides_of(sides))
-            masks["null side"] = sides.is_null().to_numpy(zero_copy_only=False)
-        return columns, masks
-
-    def check_frame(self, frame: pa.RecordBatch) -> None:
-        check_whole(frame, "tokens", "tie")
-        check_pair_columns(frame)
+        return (*super().inputs(), *carry_inputs(self.carry_match, "carry_match"))
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         time, ids = time_field(self, schema), identity_fields("id", self.id, schema)

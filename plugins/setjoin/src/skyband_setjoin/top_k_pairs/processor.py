@@ -14,6 +14,7 @@ from skyband.groups.answer_columns import AnswerColumns
 from skyband.groups.batched_processor import BatchedProcessor
 from skyband.groups.partitioning import PLACES as PLACE_BYTES
 from skyband.groups.partitioning import places_of
+from skyband.groups.processor import BackendProcessor
 from skyband.queries.pair_columns import RowsOfPairs
 from skyband.registry import Binding
 from skyband.roles import PairRanker
@@ -22,8 +23,10 @@ from skyband_setjoin.tokens import sets_of_rows
 from skyband_setjoin.top_k_pairs.query import PLACES, TopKPairs
 
 
-class PairProcessor(BatchedProcessor):
+class PairProcessor(BackendProcessor, BatchedProcessor):
     """One group's pair ranker, with the names of its answer columns."""
+
+    _backend: PairRanker
 
     no_rows: ClassVar[Rows] = Rows(
         np.empty(0, np.int64),
@@ -39,23 +42,23 @@ class PairProcessor(BatchedProcessor):
         super().__init__(query.every.length, query.window.length, query.rows, query.schedule)
 
     def begin(self) -> None:
-        self._ranker = cast(PairRanker, self._binding.create(**self._backend_parameters))
+        self._backend = cast(PairRanker, self._binding.create(**self._backend_parameters))
         self._ids = RowsOfPairs(*self._named, self._schema)
         self.places = ValuesByArrival(PLACE_BYTES)
 
     def begin_with(self, last: int, rows: Rows) -> "PairProcessor":
         """Continue from the sets of a small group; moments up to the last row's time are already answered."""
         if self._rows:
-            self._ranker.advance(int(rows.times[0]))
+            self._backend.advance(int(rows.times[0]))
         self.feed(rows.times, rows, np.empty(0, np.int64))
         self.resume_after(last)
         return self
 
     def feed(self, times: Int64, rows: Rows, due: Int64) -> AnswerColumns | None:
-        sides = rows["side"] if self._ranker.sides == 2 else None
-        marks = due - (self._ranker.by == "time")
+        sides = rows["side"] if self._backend.sides == 2 else None
+        marks = due - (self._backend.by == "time")
         parts = rows[PART] if self._shared else None
-        tops = self._ranker.answers(times, *sets_of_rows(rows), marks, sides, parts)
+        tops = self._backend.answers(times, *sets_of_rows(rows), marks, sides, parts)
         if len(times):
             self._ids.update(times, self._ids.columns(rows))
         if len(times) and self._shared:
@@ -82,22 +85,14 @@ class PairProcessor(BatchedProcessor):
             columns += [self.places.lookup(numbers).cast(pa.binary()) for numbers in (left, right)]
         return AnswerColumns(self._schema, columns)
 
-    @property
-    def retained(self) -> int:
-        return len(self._ranker)
-
-    @property
-    def nbytes(self) -> int:
-        return self._ranker.nbytes
-
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         named = state_arrays.frame_to_array("ids", self._ids.frame()) | state_arrays.frame_to_array(
             "places", self.places.frame()
         )
-        return {"clock": self.clock()}, state_arrays.with_prefix("ranker", self._ranker.dump_state()) | named
+        return {"clock": self.clock()}, state_arrays.with_prefix("ranker", self._backend.dump_state()) | named
 
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self.set_clock(header["clock"])
-        self._ranker.load_state(state_arrays.without_prefix("ranker", arrays))
-        self._ids.load_state(state_arrays.frame_from_array("ids", arrays, self._ids.frame()), self._ranker.seen)
-        self.places.load_state(state_arrays.frame_from_array("places", arrays, self.places.frame()), self._ranker.seen)
+        self._backend.load_state(state_arrays.without_prefix("ranker", arrays))
+        self._ids.load_state(state_arrays.frame_from_array("ids", arrays, self._ids.frame()), self._backend.seen)
+        self.places.load_state(state_arrays.frame_from_array("places", arrays, self.places.frame()), self._backend.seen)

@@ -5,25 +5,14 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 from attrs import define
-from skyband.columns.sides import WHAT as A_SIDE
-from skyband.columns.sides import is_side, sides_of
-from skyband.columns.state_frame_checks import check_whole
 from skyband.config.calendar_lengths import SO_FAR, Length, length
 from skyband.config.durations import Duration
-from skyband.config.parameters import checked, integer
+from skyband.config.parameters import integer
 from skyband.errors import ConfigError
-from skyband.queries.carried_columns import TIE, carry_inputs, carry_parameter
-from skyband.queries.composite_ids import Columns, identity, identity_inputs
-from skyband.queries.pair_columns import (
-    carried_fields,
-    check_pair_columns,
-    encode_pair_columns,
-    id_fields,
-    name_problems,
-    pair_names,
-)
-from skyband.queries.query import Input, Query
-from skyband.queries.shared_keys import column_name, is_name
+from skyband.queries.carried_columns import carry_parameter
+from skyband.queries.composite_ids import Columns, identity
+from skyband.queries.pair_columns import carried_fields, id_fields, name_problems, pair_names
+from skyband.queries.shared_keys import column_name
 from skyband.queries.time_columns import at_field
 from skyband.roles.pair_ranker import similarity_parameter
 from skyband.windows.schedule import Schedule
@@ -37,15 +26,14 @@ from skyband.windows.window_parameters import (
     too_short,
 )
 
-from skyband_setjoin.tokens import WHAT as TOKENS
-from skyband_setjoin.tokens import encode_tokens, is_tokens
+from skyband_setjoin.set_query import SetQuery, side_parameter
 
 PLACES = ("left place", "right place")
 """Columns of a shard's answers: the places of the two sets in the order of all rows, as bytes."""
 
 
 @define(eq=True)
-class TopKPairs(Query):
+class TopKPairs(SetQuery):
     """Ranks the pairs of a window's sets by similarity: within one stream, or across two with `side`.
 
     Each row is a separate set: two rows with one id can be a pair. Result columns: at, rank (from 1), left and right,
@@ -91,12 +79,7 @@ class TopKPairs(Query):
     every: Length = every_parameter()
     offset: Duration = offset_parameter()
     similarity: str | Callable[[int, int, int], float] = similarity_parameter()
-    side: str | None = checked(
-        None,
-        type="column",
-        check=lambda side: None if side is None else is_name(side),
-        help='join two streams: the column that says "left" or "right", 0 or 1, false or true',
-    )
+    side: str | None = side_parameter()
     carry: tuple[str, ...] = carry_parameter(help="further columns of both rows to include with a pair")
 
     def __attrs_post_init__(self) -> None:
@@ -108,10 +91,6 @@ class TopKPairs(Query):
             raise ConfigError(*problems)
 
     @property
-    def rows(self) -> bool:
-        return self.window.rows
-
-    @property
     def lengths(self) -> Mapping[str, Length]:
         return {"every": self.every, "window": self.window}
 
@@ -121,40 +100,8 @@ class TopKPairs(Query):
         return anew_schedule_of(self.every, self.window, self.offset)
 
     @property
-    def ties(self) -> tuple[str, ...]:
-        return (*self.places, TIE) if self.carry else self.places
-
-    @property
-    def places(self) -> tuple[str, ...]:
-        """The columns that, with the time, decide the shards of a row."""
-        return ("code", "tie") if self.side is None else ("code", "side", "tie")
-
-    @property
     def compared_columns(self) -> tuple[str, ...]:
         return pair_names(self.id)
-
-    def inputs(self) -> tuple[Input, ...]:
-        joined = () if self.side is None else (Input("side", self.side, A_SIDE, is_side),)
-        return (
-            *identity_inputs("id", self.id),
-            Input("tokens", self.tokens, TOKENS, is_tokens),
-            *joined,
-            *carry_inputs(self.carry),
-        )
-
-    def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
-        columns, masks = encode_tokens(batch.column(self.tokens))
-        named, masks["null id"] = encode_pair_columns(self.id, self.carry, batch)
-        columns |= named
-        if self.side is not None:
-            sides = batch.column(self.side)
-            columns["side"] = pa.array(sides_of(sides))
-            masks["null side"] = sides.is_null().to_numpy(zero_copy_only=False)
-        return columns, {reason: masks[reason] for reason in self.drop_reasons if reason in masks}
-
-    def check_frame(self, frame: pa.RecordBatch) -> None:
-        check_whole(frame, "tokens", "tie")
-        check_pair_columns(frame)
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         ranked = [at_field(self, schema), pa.field("rank", pa.int64()), *id_fields(self.id, schema)]

@@ -36,7 +36,7 @@ class DecayedProcessor(TotalsProcessor):
         """Continue from entries with their amount at the end of their panes, the column `amount`."""
         self._names.update(rows.times, rows)
         self._ranked_rows.update(rows.times, rows, np.zeros(len(rows)))
-        cast(DecayedTotals, self._ranker).begin_with(rows.times - self._phase, rows["object"], rows["amount"])
+        cast(DecayedTotals, self._backend).begin_with(rows.times - self._phase, rows["object"], rows["amount"])
         self.resume_after(last)
         return self
 

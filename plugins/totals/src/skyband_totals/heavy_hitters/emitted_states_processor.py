@@ -35,7 +35,7 @@ class StatesProcessor(TotalsProcessor):
     def _answered(self, times: Int64, columns: dict[str, Array], due: Int64) -> pa.RecordBatch | None:
         states = [
             (at, self._state(at), self._has_news(at))
-            for at in self._moments(self._ranker, times, columns, due)
+            for at in self._moments(self._backend, times, columns, due)
             if self._gives_all or self._has_news(at)
         ]
         if len(due):
@@ -43,13 +43,13 @@ class StatesProcessor(TotalsProcessor):
         return emitted_states.batch_of(self._schema, states)
 
     def _has_news(self, at: int) -> bool:
-        latest = self._ranker.latest
+        latest = self._backend.latest
         return self._rows or (latest is not None and latest + self._phase >= self._schedule.latest(at - 1))
 
     def _state(self, at: int) -> bytes:
         covers = Coverage(at, min(self._schedule.starts(at)), self._rows, self._changed)
-        names = self._names_of(self._ranker.dump_state()["objects"])
-        return emitted_states.state_of(self._ranker, covers, extra_arrays(names, self._phase))
+        names = self._names_of(self._backend.dump_state()["objects"])
+        return emitted_states.state_of(self._backend, covers, extra_arrays(names, self._phase))
 
     def _names_of(self, objects: Int64) -> pa.RecordBatch:
         """The names of the objects; only their type if they are integers, which are their own ids."""

@@ -78,10 +78,6 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
         further = {"most": query.most, "k": query.k, "grain": query.every.length}
         return rules_of(query.windows, query.every, query.offset, query.longest, **further)
 
-    def end(self, latest: int) -> int | None:
-        """None with rules: the processor decides."""
-        return None if self.query.longest is not None else super().end(latest)
-
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "SmallGroupTable | None":
         """Small groups are answered together if any ranker would answer them exactly."""
         query = self.query

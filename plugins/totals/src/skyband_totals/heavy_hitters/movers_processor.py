@@ -30,7 +30,7 @@ class MoversProcessor(TotalsProcessor):
 
     def _answered(self, times: Int64, columns: dict[str, Array], due: Int64) -> ProcessorAnswers | None:
         self._be_finer_if_needed(times)
-        tops = self._tops(self._ranker, times, columns, due)
+        tops = self._tops(self._backend, times, columns, due)
         if not len(due):
             return None
         self._movers = movers_of(tops, self._rule)

@@ -45,7 +45,7 @@ class PartProcessor(TotalsProcessor):
 
     @property
     def _rankers(self) -> tuple[TotalRanker, ...]:
-        return self._ranker, self._part_ranker
+        return self._backend, self._part_ranker
 
     def _be_finer(self) -> None:
         super()._be_finer()
@@ -53,13 +53,13 @@ class PartProcessor(TotalsProcessor):
             self._make_part_ranker_finer()
 
     def _make_part_ranker_finer(self) -> None:
-        finer = {**self._part_parameters, "every": self._ranker.every}
+        finer = {**self._part_parameters, "every": self._backend.every}
         self._part_ranker = cast(TotalRanker, self._binding.create(**finer))
 
     def _answered(self, times: Int64, columns: dict[str, Array], due: Int64) -> ProcessorAnswers | None:
         self._be_finer_if_needed(times)
         meets = columns.pop("meets") != 0
-        whole = self._tops(self._ranker, times, columns, due)
+        whole = self._tops(self._backend, times, columns, due)
         if self._weighs:
             weights = columns.get("weight", np.ones(len(times)))
             matching = {"object": columns["object"], "weight": np.where(meets, weights, 0.0)}

@@ -15,7 +15,7 @@ from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, RawAnswers, as_batch
 from skyband.groups.batched_processor import BatchedProcessor
 from skyband.groups.plain_turns import AnswersOfTurns
-from skyband.groups.processor import GroupProcessor
+from skyband.groups.processor import BackendProcessor, GroupProcessor
 from skyband.queries.composite_ids import several
 from skyband.registry import Binding
 from skyband.windows.window_parameters import of_calendar
@@ -37,8 +37,10 @@ _GRANDS = 3
 """The number of columns that only a shard's answers have."""
 
 
-class TotalsProcessor(BatchedProcessor):
+class TotalsProcessor(BackendProcessor, BatchedProcessor):
     """Answers all windows at each moment, from one ranker."""
+
+    _backend: TotalRanker
 
     _tops_alone: ClassVar[bool] = True
     """Whether the ranker's answers include all numbers, so that the answers of many groups are built at once."""
@@ -69,7 +71,7 @@ class TotalsProcessor(BatchedProcessor):
         super().__init__(query.every.length, schedule.horizon, query.rows, schedule)
 
     def begin(self) -> None:
-        self._ranker, self._finer = self._new_ranker(), False
+        self._backend, self._finer = self._new_ranker(), False
         self._names = ValuesById(pa.int64() if self._several else self._object_type())
         self._ranked_rows = RankedRows(self._carry, "latest")
 
@@ -78,14 +80,14 @@ class TotalsProcessor(BatchedProcessor):
 
     def _be_finer(self) -> None:
         """Switch to a ranker that can be queried since any second, for zones with such offsets."""
-        if self._ranker.grain > 1:
+        if self._backend.grain > 1:
             finer = {**self._parameters, "every": gcd(int(self._parameters["every"]), SECOND)}
-            self._ranker, self._finer = cast(TotalRanker, self._binding.create(**finer)), True
+            self._backend, self._finer = cast(TotalRanker, self._binding.create(**finer)), True
 
     @property
     def _rankers(self) -> tuple[TotalRanker, ...]:
         """All rankers that get rows."""
-        return (self._ranker,)
+        return (self._backend,)
 
     def _object_type(self) -> pa.DataType:
         return self._schema.field("object").type
@@ -109,7 +111,7 @@ class TotalsProcessor(BatchedProcessor):
 
     def begin_with_state(self, state: "State", arrays: Mapping[str, Array], at: int) -> None:
         """Values are kept as if all had arrived with the last row, so that none is forgotten before its object."""
-        self._ranker.load_state(arrays)
+        self._backend.load_state(arrays)
         names = state.names
         if names is not None and len(names) and state.latest is not None:
             last = pa.array(np.full(len(names), state.latest))
@@ -119,7 +121,7 @@ class TotalsProcessor(BatchedProcessor):
 
     @property
     def columns_suffice(self) -> bool:
-        return self._answers_alone and not self._calendar and not self._ranker.order_matters
+        return self._answers_alone and not self._calendar and not self._backend.order_matters
 
     @property
     def _answers_alone(self) -> bool:
@@ -132,7 +134,7 @@ class TotalsProcessor(BatchedProcessor):
     def feed_columns(self, columns: Sequence[Array], due: Int64) -> ProcessorAnswers | None:
         times, objects, *amounts = columns
         named = dict(zip(self._amounts, amounts, strict=True))
-        tops = self._ranker.answers(times, objects, **named, moments=due - self._phase)
+        tops = self._backend.answers(times, objects, **named, moments=due - self._phase)
         return self._answers(due, tops) if len(due) else None
 
     @classmethod
@@ -143,8 +145,8 @@ class TotalsProcessor(BatchedProcessor):
         if first._names.needed:
             learn_together([processor._names for processor in processors], rows, spans)
         marks = {id(moments): moments - first._phase for moments in due}  # most have the same moments
-        tops = type(first._ranker).answers_together(
-            [processor._ranker for processor in processors],
+        tops = type(first._backend).answers_together(
+            [processor._backend for processor in processors],
             times,
             objects,
             **dict(zip(first._amounts, amounts, strict=True)),
@@ -170,7 +172,7 @@ class TotalsProcessor(BatchedProcessor):
 
     def _answered(self, times: Int64, columns: dict[str, Array], due: Int64) -> ProcessorAnswers | None:
         self._be_finer_if_needed(times)
-        tops = self._tops(self._ranker, times, columns, due)
+        tops = self._tops(self._backend, times, columns, due)
         return self._answers(due, tops) if len(due) else None
 
     def _be_finer_if_needed(self, times: Int64) -> None:
@@ -217,7 +219,7 @@ class TotalsProcessor(BatchedProcessor):
         All rows of a time arrive together, because they wait for the watermark together.
         """
         columns = {name: rows[name] for name in self._row_columns}
-        if not self._ranker.order_matters or self._ranker.by == "rows" or not (times[1:] == times[:-1]).any():
+        if not self._backend.order_matters or self._backend.by == "rows" or not (times[1:] == times[:-1]).any():
             return columns
         order = np.lexsort((*reversed(columns.values()), times))
         return {name: column[order] for name, column in columns.items()}
@@ -295,32 +297,24 @@ class TotalsProcessor(BatchedProcessor):
 
     def merge(self, other: GroupProcessor) -> None:
         other = cast(TotalsProcessor, other)
-        if other._finer and not self._finer and not len(self._ranker):
+        if other._finer and not self._finer and not len(self._backend):
             self._be_finer()
-        self._ranker.merge(other._ranker)
+        self._backend.merge(other._backend)
         self._names.merge(other._names)
         self._ranked_rows.merge(other._ranked_rows)
         self.resume_after_both(other)
-
-    @property
-    def retained(self) -> int:
-        return len(self._ranker)
-
-    @property
-    def nbytes(self) -> int:
-        return self._ranker.nbytes
 
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         names = state_arrays.frame_to_array("names", self._names.frame())
         names |= state_arrays.frame_to_array("carried", self._ranked_rows.frame())
         header = {"clock": self.clock(), **({"finer": True} if self._finer else {})}
-        return header, state_arrays.with_prefix("ranker", self._ranker.dump_state()) | names
+        return header, state_arrays.with_prefix("ranker", self._backend.dump_state()) | names
 
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self.set_clock(header["clock"])
         if header.get("finer"):
             self._be_finer()
-        self._ranker.load_state(state_arrays.without_prefix("ranker", arrays))
+        self._backend.load_state(state_arrays.without_prefix("ranker", arrays))
         self._names.load_state(state_arrays.frame_from_array("names", arrays, self._names.frame()))
         rows = self._ranked_rows
         rows.load_state(state_arrays.frame_from_array("carried", arrays, rows.frame()))

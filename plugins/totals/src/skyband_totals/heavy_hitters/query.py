@@ -13,19 +13,8 @@ from skyband.config.literals import literal
 from skyband.config.parameters import checked, choice, flag, integer, number
 from skyband.errors import ConfigError, Problem
 from skyband.queries import emitted_states
-from skyband.queries.carried_columns import (
-    TIE,
-    carry_inputs,
-    carry_parameter,
-    name_problems,
-)
-from skyband.queries.composite_ids import (
-    Columns,
-    identity,
-    identity_inputs,
-    identity_names,
-    several,
-)
+from skyband.queries.carried_columns import TIE, carry_inputs, carry_parameter, name_problems
+from skyband.queries.composite_ids import Columns, identity, identity_inputs, identity_names, several
 from skyband.queries.query import Input
 from skyband.queries.shared_keys import column_name
 from skyband.roles import Backend
@@ -322,10 +311,6 @@ class HeavyHitters(QueryWithRules):
             "unit": self.unit,
             "by": "rows" if self.rows else "time",
         }
-
-    @property
-    def gives_states(self) -> bool:
-        return self.emit is not None
 
     @property
     def needs(self) -> tuple[str, ...]:

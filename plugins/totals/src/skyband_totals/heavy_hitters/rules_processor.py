@@ -24,7 +24,7 @@ class RulesProcessor(AnsweringRules, TotalsProcessor):
         for start, stop, asked in moments.with_rows(times):
             if stop > start:
                 part = {name: column[start:stop] for name, column in columns.items()}
-                self._ranker.update(times[start:stop] - self._phase, part.pop("object"), **arguments_of(part))
+                self._backend.update(times[start:stop] - self._phase, part.pop("object"), **arguments_of(part))
             for place in asked:
                 top = self._top(moments, place)
                 tops += [] if top is None else [top]
@@ -37,11 +37,11 @@ class RulesProcessor(AnsweringRules, TotalsProcessor):
     def _top(self, moments: Moments, place: int) -> Top | None:
         """The answer of one rule at one moment, after every row before it; None if its window is empty."""
         at, _, since, k = moments.row(place)
-        self._ranker.advance(at - self._phase)
-        last = self._ranker.latest
+        self._backend.advance(at - self._phase)
+        last = self._backend.latest
         if last is None or last < since - self._phase:
             return None
-        top = self._ranker.since(since - self._phase)
+        top = self._backend.since(since - self._phase)
         return top if not k else evolve(top, **{name: getattr(top, name)[:k] for name in _OF_OBJECTS})
 
 

@@ -8,14 +8,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 from skyband.arrays import TIME_MIN, Array, Int64
-from skyband.groups.small_groups.kernels import (
-    copy_times,
-    copy_values,
-    count_since,
-    longer,
-    move_up,
-    oldest_needed,
-)
+from skyband.groups.small_groups.kernels import copy_times, copy_values, count_since, longer, move_up, oldest_needed
 from skyband.kernels.nested import nested_njit
 
 from skyband_totals.fixed_point import MOST_TOGETHER

@@ -26,13 +26,7 @@ from skyband.queries.shared_keys import column_name, is_name
 
 from skyband_uncertain.joint_samples import EUCLIDEAN, GREAT_CIRCLE, coordinates_parameter, distance_parameter
 from skyband_uncertain.sphere import chord, in_space
-from skyband_uncertain.tuple_windows import (
-    delta_parameter,
-    problems_of,
-    size_parameter,
-    unlike_time,
-    window_parameter,
-)
+from skyband_uncertain.tuple_windows import delta_parameter, problems_of, size_parameter, unlike_time, window_parameter
 from skyband_uncertain.uncertain_tuples import WHAT, check_samples, encode_samples, is_samples
 
 _POSITION = 2

@@ -22,13 +22,7 @@ from skyband.queries.carried_columns import (
 from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import as_names, column_name
 
-from skyband_uncertain.tuple_windows import (
-    delta_parameter,
-    problems_of,
-    size_parameter,
-    unlike_time,
-    window_parameter,
-)
+from skyband_uncertain.tuple_windows import delta_parameter, problems_of, size_parameter, unlike_time, window_parameter
 from skyband_uncertain.uncertain_tuples import WHAT, check_samples, encode_samples, is_samples
 
 STATISTICS = ("count", "average")

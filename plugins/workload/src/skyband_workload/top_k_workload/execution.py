@@ -57,10 +57,6 @@ class TopKWorkloadExecution(Execution[TopKWorkload]):
 
         return Rules([_version(query) for query in self.query.queries], Limits(longest.length, most))
 
-    def end(self, latest: int) -> int | None:
-        """With rules, the processors decide."""
-        return None if self.query.takes_rules else super().end(latest)
-
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "SmallGroupTable | None":
         """If every ranker gives the answer of the definition, small groups read it from their rows."""
         query = self.query

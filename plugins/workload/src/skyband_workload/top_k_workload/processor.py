@@ -16,6 +16,7 @@ from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, as_batch
 from skyband.groups.plain_turns import AnswersOfTurns, PlainTurn
+from skyband.groups.processor import BackendProcessor
 from skyband.groups.windowed_processor import ScheduledProcessor
 from skyband.queries.composite_ids import several
 from skyband.queries.shared_keys import SMALLEST
@@ -31,8 +32,10 @@ _MOST_MOMENTS = 1 << 20
 """The most moments answered in a call: after a gap, many more may be due, most of them empty, so it is split."""
 
 
-class WorkloadProcessor(ScheduledProcessor):
+class WorkloadProcessor(BackendProcessor, ScheduledProcessor):
     """The ranker of one group, which starts over once its longest window is empty: further silence is then free."""
+
+    _backend: WorkloadRanker
 
     def __init__(self, query: TopKWorkload, ranker: Binding, answers: pa.Schema) -> None:
         self._query = query
@@ -58,7 +61,7 @@ class WorkloadProcessor(ScheduledProcessor):
         self.clear()
 
     def clear(self) -> None:
-        self._ranker = cast(WorkloadRanker, self._binding.create(**self._backend_parameters))
+        self._backend = cast(WorkloadRanker, self._binding.create(**self._backend_parameters))
         self._names = ValuesById(pa.int64() if self._several else self._schema.field("object").type)
         self._ranked_rows = RankedRows(self._carry, self._which)
 
@@ -69,8 +72,8 @@ class WorkloadProcessor(ScheduledProcessor):
         if self._rows:
             self._begin_in_rows(rows)
         else:
-            self._ranker.update(rows.times, rows["object"], self._signed(rows["score"]))
-            self._ranker.advance(last)
+            self._backend.update(rows.times, rows["object"], self._signed(rows["score"]))
+            self._backend.advance(last)
         self._last = last
         self._count = last + 1 if self._rows else 0
         return self
@@ -85,9 +88,9 @@ class WorkloadProcessor(ScheduledProcessor):
         objects = all_rows["object"]
         if self._query.repeats == EACH:
             objects = np.where(gone, np.iinfo(np.int64).max, objects)
-        self._ranker.advance(int(all_rows.times[0]))
-        self._ranker.update(all_rows.times[:-1], objects[:-1], scores[:-1])
-        self._unwritten = self._ranker.update(all_rows.times[-1:], objects[-1:], scores[-1:])
+        self._backend.advance(int(all_rows.times[0]))
+        self._backend.update(all_rows.times[:-1], objects[:-1], scores[:-1])
+        self._unwritten = self._backend.update(all_rows.times[-1:], objects[-1:], scores[-1:])
 
     def _signed(self, scores: Float64) -> Float64:
         """Convert scores to those of the ranker, or back."""
@@ -100,7 +103,7 @@ class WorkloadProcessor(ScheduledProcessor):
     def next_at(self) -> int:
         if self._rows or self._last is None:
             return TIME_MAX
-        moment = int(self._schedule.after(max(self._last, self._ranker.now or self._last)))
+        moment = int(self._schedule.after(max(self._last, self._backend.now or self._last)))
         return moment if moment <= self._last + self._horizon else TIME_MAX
 
     def finish(self, rows: Rows, latest: int) -> ProcessorAnswers | None:
@@ -121,7 +124,7 @@ class WorkloadProcessor(ScheduledProcessor):
                 if start in quiet:
                     self._reach(int(times[start]))
                 part = rows.slice(start, stop)
-                answers = self._ranker.update(times[start:stop], part["object"], self._signed(part["score"]))
+                answers = self._backend.update(times[start:stop], part["object"], self._signed(part["score"]))
                 self._names.update(times[start:stop], part)
                 self._ranked_rows.update(times[start:stop], part, part["score"])
                 self._write(answers)
@@ -154,7 +157,7 @@ class WorkloadProcessor(ScheduledProcessor):
 
     @classmethod
     def turns(cls, processors: Sequence[Self], rows: Rows, spans: Int64, turns: Sequence[PlainTurn]) -> AnswersOfTurns:
-        first, rankers = processors[0], [processor._ranker for processor in processors]
+        first, rankers = processors[0], [processor._backend for processor in processors]
         objects, scores = (rows["object"], first._signed(rows["score"])) if len(rows) else (_NO_OBJECTS, _NO_SCORES)
         until = np.concatenate([turn.due for turn in turns])
         cuts, tops = type(rankers[0]).answers_together(rankers, rows.times, objects, scores, spans=spans, until=until)
@@ -172,7 +175,7 @@ class WorkloadProcessor(ScheduledProcessor):
 
     def _long_silences(self, times: Int64) -> list[int]:
         """The rows after a gap so long that its moments are answered in several calls."""
-        now = self._ranker.now
+        now = self._backend.now
         if self._rows or not len(times) or times[-1] - (times[0] if now is None else now) <= self._most_time:
             return []
         waits = np.diff(times, prepend=times[:1] if now is None else now)
@@ -181,10 +184,10 @@ class WorkloadProcessor(ScheduledProcessor):
 
     def _reach(self, until: int) -> None:
         """Answer all moments up to `until`, at most `_MOST_MOMENTS` or so in a call."""
-        now = self._ranker.now
+        now = self._backend.now
         while now is not None and now < until:
             now = min(now + self._most_time, until)
-            self._write(self._ranker.advance(now))
+            self._write(self._backend.advance(now))
 
     def _write(self, each: Sequence[Answer]) -> None:
         """Append answers as rows."""
@@ -239,18 +242,10 @@ class WorkloadProcessor(ScheduledProcessor):
             return parts[0] if parts else None
         return as_batch(parts)
 
-    @property
-    def retained(self) -> int:
-        return len(self._ranker)
-
-    @property
-    def nbytes(self) -> int:
-        return self._ranker.nbytes
-
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         """The ranker's state and its queries, which may have changed by the time it is loaded."""
-        queries = np.array([astuple(query) for query in self._ranker.queries], np.int64).reshape(-1)
-        ranker = state_arrays.with_prefix("ranker", self._ranker.dump_state())
+        queries = np.array([astuple(query) for query in self._backend.queries], np.int64).reshape(-1)
+        ranker = state_arrays.with_prefix("ranker", self._backend.dump_state())
         names = state_arrays.frame_to_array("names", self._names.frame()) if self._names.needed else {}
         header: dict[str, Any] = {"last": self._last, "count": self._count}
         if self._rows and self._since is not None:
@@ -268,9 +263,9 @@ class WorkloadProcessor(ScheduledProcessor):
         configured = self._backend_parameters["queries"]
         if queries != configured:
             parameters = {**self._backend_parameters, "queries": queries}
-            self._ranker = cast(WorkloadRanker, self._binding.create(**parameters))
-        self._ranker.load_state(state_arrays.without_prefix("ranker", arrays))
-        now = self._ranker.now
+            self._backend = cast(WorkloadRanker, self._binding.create(**parameters))
+        self._backend.load_state(state_arrays.without_prefix("ranker", arrays))
+        now = self._backend.now
         passed = last is None if now is None else type(last) is int and last <= now
         if not passed or type(count) is not int or not 0 <= count < 2**62:
             raise SnapshotError(f"is inconsistent: a ranker at {now} cannot have seen {count!r} rows up to {last!r}")
@@ -282,7 +277,7 @@ class WorkloadProcessor(ScheduledProcessor):
         rows = self._ranked_rows
         rows.load_state(state_arrays.frame_from_array("carried", arrays, rows.frame()))
         if queries != configured:
-            self._ranker.reconfigure(configured)
+            self._backend.reconfigure(configured)
 
     def _since_of(self, moments: Any, queries: Sequence[TopKQuery]) -> Int64:
         """int64[q]: the first row of each query, from those of the queries of a state."""

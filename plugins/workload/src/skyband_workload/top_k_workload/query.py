@@ -12,6 +12,7 @@ from skyband.columns.state_frame_checks import check_named, check_numbers, check
 from skyband.config.durations import Duration, duration, parsed
 from skyband.config.parameters import choice, integer
 from skyband.errors import ConfigError, Problem
+from skyband.queries import composite_ids
 from skyband.queries.carried_columns import (
     TIE,
     carry_columns,
@@ -20,17 +21,7 @@ from skyband.queries.carried_columns import (
     carry_parameter,
     name_problems,
 )
-from skyband.queries.composite_ids import (
-    Columns,
-    columns_of,
-    identity,
-    identity_fields,
-    identity_inputs,
-    identity_names,
-    missing,
-    several,
-    to_keys,
-)
+from skyband.queries.composite_ids import Columns
 from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import column_name, order_parameter
 from skyband.queries.time_columns import at_field
@@ -109,7 +100,9 @@ class TopKWorkload(Query):
         "on_demand": "for rules that arrive during a run, use one that answers any subquery, such as paneband"
     }
 
-    object: Columns = identity(help="the column that names the object a row is about, or several that do together")
+    object: Columns = composite_ids.identity(
+        help="the column that names the object a row is about, or several that do together"
+    )
     score: str = column_name(help="the column of scores")
     queries: tuple[NamedQuery, ...] = named_queries(
         default=(),
@@ -132,8 +125,10 @@ class TopKWorkload(Query):
     def __attrs_post_init__(self) -> None:
         self._check_limits()
         reserved = ("at", "query", "rank", "score", *self.by)
-        problems = name_problems("object", several(self.object), reserved)
-        problems += name_problems("carry", self.carry, (*reserved, *identity_names("object", self.object)))
+        problems = name_problems("object", composite_ids.several(self.object), reserved)
+        problems += name_problems(
+            "carry", self.carry, (*reserved, *composite_ids.identity_names("object", self.object))
+        )
         if problems:
             raise ConfigError(*problems)
 
@@ -174,7 +169,7 @@ class TopKWorkload(Query):
 
     @property
     def compared_columns(self) -> tuple[str, ...]:
-        return ("query", *identity_names("object", self.object))
+        return ("query", *composite_ids.identity_names("object", self.object))
 
     @property
     def key_columns(self) -> tuple[str, ...]:
@@ -193,18 +188,18 @@ class TopKWorkload(Query):
 
     def inputs(self) -> tuple[Input, ...]:
         return (
-            *identity_inputs("object", self.object),
+            *composite_ids.identity_inputs("object", self.object),
             Input("score", self.score, "a number", is_number),
             *carry_inputs(self.carry),
         )
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
-        objects = [batch.column(name) for name in columns_of(self.object)]
+        objects = [batch.column(name) for name in composite_ids.columns_of(self.object)]
         scores = as_float64(self.score, batch.column(self.score)).fill_null(np.nan).to_numpy(zero_copy_only=False)
-        ids, keys, names = to_keys(objects)
+        ids, keys, names = composite_ids.to_keys(objects)
         columns = {"object": pa.array(ids), "key": pa.array(keys), "score": pa.array(scores)}
-        columns |= carry_columns((*several(self.object), *self.carry), batch)
-        masks = zip(self.drop_reasons, (missing(objects), np.isnan(scores)), strict=True)
+        columns |= carry_columns((*composite_ids.several(self.object), *self.carry), batch)
+        masks = zip(self.drop_reasons, (composite_ids.missing(objects), np.isnan(scores)), strict=True)
         return columns if names is None else {**columns, "name": names}, dict(masks)
 
     def check_frame(self, frame: pa.RecordBatch) -> None:
@@ -214,7 +209,7 @@ class TopKWorkload(Query):
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         named = [pa.field("query", pa.string()), pa.field("rank", pa.int64())]
-        ranked = [*identity_fields("object", self.object, schema), pa.field("score", pa.float64())]
+        ranked = [*composite_ids.identity_fields("object", self.object, schema), pa.field("score", pa.float64())]
         return [at_field(self, schema), *named, *ranked, *carry_fields(self.carry, schema)]
 
     @property

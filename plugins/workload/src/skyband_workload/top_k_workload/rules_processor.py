@@ -22,7 +22,9 @@ class RulesProcessor(AnsweringRules, WorkloadProcessor):
             objects, scores = rows["object"], rows["score"]
             self._names.update(times, rows)
             self._ranked_rows.update(times, rows, scores)
-        ranked = self._ranker.ask(times, objects, self._signed(scores), at=moments.at, since=moments.since, k=moments.k)
+        ranked = self._backend.ask(
+            times, objects, self._signed(scores), at=moments.at, since=moments.since, k=moments.k
+        )
         if not len(ranked.objects):
             return
         answers = self._as_rows(ranked, moments.rule, moments.since, {"query": self._rules.names})

@@ -16,15 +16,7 @@ from skyband_specs.together import TurnsTogether
 
 from skyband_setjoin.conformance import oracle
 from skyband_setjoin.conformance.driver import plain, sets_of
-from skyband_setjoin.conformance.streams import (
-    PairStream,
-    bursts,
-    drifting,
-    growing,
-    reweighted,
-    stream_of,
-    zipf,
-)
+from skyband_setjoin.conformance.streams import PairStream, bursts, drifting, growing, reweighted, stream_of, zipf
 
 COUNT = 7
 THRESHOLDS = {"overlap": (1.0, 4.0), "hamming": (-7.0, -2.0)}
