@@ -63,6 +63,15 @@ class Backend(Named, ABC):
         """The values of the init fields."""
         return {field.name: getattr(self, field.name) for field in attrs.fields(type(self)) if field.init}
 
+    def _check_alike(self, other: Any) -> None:
+        """Raise InputError unless `other`, to be merged with, has the same class and equal parameters."""
+        if type(self) is not type(other):
+            raise InputError("other", f"must be a {type(self).__name__} (got {type(other).__name__})")
+        others, whose = other.parameters(), self.role.rpartition("-")[2]
+        for name, value in self.parameters().items():
+            if others[name] != value:
+                raise InputError("other", f"has {name} = {others[name]!r}, this {whose} {value!r}; they must be equal")
+
     def snapshot(self) -> bytes:
         """The backend as bytes, for `skyband.restore`. Equal parameters and input give equal bytes."""
         header = {"role": self.role, "name": self.name, "parameters": self.parameters()}

@@ -1,15 +1,16 @@
 """The clock shared by the rankers: whether an item is valid, in time or in rows."""
 
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from skyband.arrays import TIME_MIN, Int64, ascending_in_spans, column, first_bad_span, never_back, whole
+from skyband.arrays import TIME_MIN, Array, Int64, ascending_in_spans, column, first_bad_span, never_back, whole
 from skyband.config.parameters import choice
-from skyband.errors import InputError
+from skyband.errors import InputError, SnapshotError
 from skyband.roles.backend import Backend
 
 _Backend = TypeVar("_Backend", bound=Backend)
@@ -73,6 +74,72 @@ class Clocked(Backend):
 
     def _advance(self, now: int) -> None:
         """Drop what is no longer valid at `now`; a backend may also do so later."""
+
+
+@define(eq=False)
+class RowClocked(Clocked):
+    """A backend whose answers at a moment are over the rows before it, and that merges with others in time."""
+
+    _furthest: ClassVar[int] = 2**63
+    """The limit of the last row's time, on both sides of 0."""
+
+    _last: int | None = field(default=None, init=False)
+    """The time of the last row."""
+
+    @property
+    def latest(self) -> int | None:
+        """The time of the last row; None before the first."""
+        return self._last
+
+    @property
+    def _first_moment(self) -> int:
+        now = super()._first_moment
+        return now if self._last is None else max(now, self._last + 1)
+
+    def _pass(self, times: Int64) -> None:
+        self._last = int(times[-1])
+        self._now = max(self._reached(times), self._now or 0) if self.by == "rows" else self._last
+
+    def _pass_rows_and_moments(self, times: Int64, moments: Int64) -> None:
+        if len(times):
+            self._pass(times)
+        if len(moments):
+            self._now = int(moments[-1]) if self._now is None else max(self._now, int(moments[-1]))
+
+    def merge(self, other: Self) -> None:
+        """Become the backend of both streams; `other` is unchanged, and `now` is the later of the two.
+
+        Raises InputError unless it has the same class and equal parameters, with windows in time.
+        """
+        self._check_alike(other)
+        if self.by == "rows":
+            raise InputError("other", "cannot be merged: windows in rows need one order of all rows")
+        self._check_merge(other)
+        if other._now is not None:
+            now = other._now if self._now is None else max(self._now, other._now)
+            self._merge(other, now)
+            self._now = now
+            self._last = max((last for last in (self._last, other._last) if last is not None), default=None)
+
+    def _check_merge(self, other: Self) -> None:
+        """Raise InputError if the two cannot be merged, though their classes and parameters are equal."""
+
+    @abstractmethod
+    def _merge(self, other: Self, now: int) -> None:
+        """Add the rows of `other`; now: the later of both, which they do not have yet."""
+
+    def _clock(self) -> dict[str, Array]:
+        """`now` and the last row's time, for `_state`."""
+        return {"clock": np.array([number for number in (self._now, self._last) if number is not None], np.int64)}
+
+    def _set_clock(self, clock: Array) -> None:
+        """Set the clock to what `_clock` returned. Raises SnapshotError if it is impossible."""
+        numbers, rows = [int(number) for number in clock], self.by == "rows"
+        late = len(numbers) == 2 and numbers[1] > numbers[0] - rows
+        far = any(abs(number) > self._furthest for number in numbers[1:])
+        if clock.dtype != np.int64 or len(numbers) > 2 or late or far or (rows and bool(numbers) and numbers[0] < 0):
+            raise SnapshotError(f"of {self.role}/{self.name} holds the clock {numbers}, which is impossible")
+        self._now, self._last = (*numbers, None, None)[:2]
 
 
 def first_of(backends: Sequence[_Backend]) -> _Backend:

@@ -299,12 +299,7 @@ class Sketch(Backend):
 
     def merge(self, other: Self) -> None:
         """Become the sketch of both streams. Raises InputError unless `other` has the same class and parameters."""
-        if type(self) is not type(other):
-            raise InputError("other", f"must be a {type(self).__name__} (got {type(other).__name__})")
-        own, others = self.parameters(), other.parameters()
-        for name, value in own.items():
-            if others[name] != value:
-                raise InputError("other", f"has {name} = {others[name]!r}, this sketch {value!r}; they must be equal")
+        self._check_alike(other)
         with inside(other):
             self._merge(other)
             if other._now is not None:

@@ -6,11 +6,11 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
-from skyband.arrays import Array, Float64, Int64, column, moment
-from skyband.errors import InputError, SnapshotError
+from attrs import define
+from skyband.arrays import Float64, Int64, column, moment
+from skyband.errors import InputError
 from skyband.roles.clock import (
-    Clocked,
+    RowClocked,
     check_moments_together,
     check_times_together,
     checked_moments,
@@ -32,7 +32,7 @@ Questions: TypeAlias = tuple[Int64, Int64, Float64]
 
 
 @define(eq=False)
-class QuantileSketch(Clocked):
+class QuantileSketch(RowClocked):
     """Finds the value with a given share of the rows at or below it, and the share of the rows above a limit.
 
     The q-quantile of n rows since a moment is the value of rank max(1, ceil(q n)) in ascending order: always the value
@@ -46,13 +46,12 @@ class QuantileSketch(Clocked):
     gives_states: ClassVar[bool] = False
     """Whether its states answer any window without the sketch."""
 
+    _furthest: ClassVar[int] = 2 * LONGEST + 1
+
     longest: int = sketch_parameters.longest()
     every: int = sketch_parameters.every()
     offset: int = sketch_parameters.offset()
     cuts: tuple[float, ...] = sketch_parameters.cuts()
-
-    _last: int | None = field(default=None, init=False)
-    """Time of the last row."""
 
     @property
     def exact_up_to(self) -> int:
@@ -61,11 +60,6 @@ class QuantileSketch(Clocked):
         A backend that is not exact must define this property, as the most rows for which its answers are exact.
         """
         return 4096
-
-    @property
-    def latest(self) -> int | None:
-        """Time of the last row, None before the first."""
-        return self._last
 
     @property
     def grain(self) -> int:
@@ -176,26 +170,6 @@ class QuantileSketch(Clocked):
             return 0.0, 0.0, 0.0
         return self._count(begin)
 
-    def merge(self, other: Self) -> None:
-        """Become the sketch of both streams; `other` is unchanged.
-
-        Raises InputError unless it has the same class and equal parameters, with windows in time.
-        """
-        if type(other) is not type(self):
-            raise InputError("other", f"must be a {type(self).__name__} (got {type(other).__name__})")
-        others = other.parameters()
-        for name, value in self.parameters().items():
-            if others[name] != value:
-                raise InputError("other", f"has {name} = {others[name]!r}, this sketch {value!r}; they must be equal")
-        if self.by == "rows":
-            raise InputError("other", "cannot be merged: windows in rows need one order of all rows")
-        if other._now is None:
-            return
-        now = other._now if self._now is None else max(self._now, other._now)
-        self._merge(other, now)
-        self._now = now
-        self._last = max((last for last in (self._last, other._last) if last is not None), default=None)
-
     def _checked(self, times: Any, values: Any) -> tuple[Int64, Float64]:
         rows = self._columns(times, values)
         self._check_times(rows[0])
@@ -226,11 +200,6 @@ class QuantileSketch(Clocked):
             raise InputError("moments", message, 0)
         self._check_limits("moments", moments)
 
-    @property
-    def _first_moment(self) -> int:
-        now = super()._first_moment
-        return now if self._last is None else max(now, self._last + 1)
-
     def _questions(self, windows: npt.ArrayLike, at: Sequence[float], above: Sequence[float]) -> Questions:
         lengths: Int64 = column("windows", windows, np.int64)
         wrong = (lengths < 1) | (lengths > self.longest)
@@ -255,16 +224,6 @@ class QuantileSketch(Clocked):
             message = f"{begin} is before {self._now - self.longest}: rows older than `longest` are forgotten"
             raise InputError("since", message)
         return None if self._last is None or begin > self._last else max(begin, -2 * LONGEST)
-
-    def _pass_rows_and_moments(self, times: Int64, moments: Int64) -> None:
-        if len(times):
-            self._pass(times)
-        if len(moments):
-            self._now = int(moments[-1]) if self._now is None else max(self._now, int(moments[-1]))
-
-    def _pass(self, times: Int64) -> None:
-        self._last = int(times[-1])
-        self._now = max(self._reached(times), self._now or 0) if self.by == "rows" else self._last
 
     def _answers(
         self, times: Int64, values: Float64, moments: Int64, windows: Int64, parts: Int64, limits: Float64
@@ -324,23 +283,3 @@ class QuantileSketch(Clocked):
 
     @abstractmethod
     def _count(self, since: int) -> tuple[float, float, float]: ...
-
-    @abstractmethod
-    def _merge(self, other: Self, now: int) -> None:
-        """Add the rows of `other`; now: the later of both, which the sketches do not have yet."""
-
-    def _clock(self) -> dict[str, Array]:
-        """`now` and the last row's time, for `_state`."""
-        numbers = [number for number in (self._now, self._last) if number is not None]
-        return {"clock": np.array(numbers, np.int64)}
-
-    def _set_clock(self, clock: Array) -> None:
-        """Set what `_clock` returned. Raises SnapshotError if that is impossible."""
-        numbers = [int(number) for number in clock]
-        rows = self.by == "rows"
-        late = len(numbers) == 2 and numbers[1] > numbers[0] - rows
-        far = any(abs(number) > 2 * LONGEST + 1 for number in numbers[1:])
-        if clock.dtype != np.int64 or len(numbers) > 2 or late or far or (rows and bool(numbers) and numbers[0] < 0):
-            raise SnapshotError(f"of {self.role}/{self.name} holds the clock {numbers}, which no sketch stands at")
-        self._now = numbers[0] if numbers else None
-        self._last = numbers[1] if len(numbers) > 1 else None

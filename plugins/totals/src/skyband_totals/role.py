@@ -7,11 +7,11 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import define
 from skyband.arrays import Array, Int64, UInt64, column, moment
-from skyband.errors import ConfigError, InputError, Problem, SnapshotError
+from skyband.errors import ConfigError, InputError, Problem
 from skyband.roles.clock import (
-    Clocked,
+    RowClocked,
     check_moments_together,
     check_times_together,
     checked_moments,
@@ -38,7 +38,7 @@ Columns: TypeAlias = tuple[Int64, Int64, Amounts]
 
 
 @define(eq=False)
-class TotalRanker(Clocked):
+class TotalRanker(RowClocked):
     """Ranks objects by their total over windows that end at `now`: rows, the sum of weights, or distinct values.
 
     The answer has the `k` objects with the largest totals, all objects with at least `share` of the grand total (at
@@ -63,9 +63,6 @@ class TotalRanker(Clocked):
     at_least: float | None = ranker_parameters.at_least()
     total: str = ranker_parameters.total()
     unit: float = ranker_parameters.unit()
-
-    _last: int | None = field(default=None, init=False)
-    """The time of the last row."""
 
     def __attrs_post_init__(self) -> None:
         ranker_parameters.check_limits(self.k, self.share, self.at_least, self.total)
@@ -92,11 +89,6 @@ class TotalRanker(Clocked):
     def pane(self) -> int:
         """The longest step at whose multiples all windows begin and end: their greatest common divisor with `every`."""
         return ranker_parameters.pane_of(self.windows, self.every)
-
-    @property
-    def latest(self) -> int | None:
-        """The time of the last row, None before the first."""
-        return self._last
 
     @property
     def grain(self) -> int:
@@ -222,28 +214,9 @@ class TotalRanker(Clocked):
             raise InputError("since", message)
         return self._since(begin) if begin <= self._now else EMPTY_TOP
 
-    def merge(self, other: Self) -> None:
-        """Become the ranker of both streams: rows and weights add up, values unite. `now` is the later of the two.
-
-        Raises InputError unless `other` has the same class and parameters, or if windows are in rows, which have no
-        order over two streams.
-        """
-        if type(self) is not type(other):
-            raise InputError("other", f"must be a {type(self).__name__} (got {type(other).__name__})")
-        others = other.parameters()
-        for name, value in self.parameters().items():
-            if others[name] != value:
-                raise InputError("other", f"has {name} = {others[name]!r}, this ranker {value!r}; they must be equal")
-        if self.by == "rows":
-            raise InputError("other", "cannot be merged: windows in rows need a single order of all rows")
+    def _check_merge(self, other: Self) -> None:
         if self.total == "sum" and self._alive(self._now or 0) + other._alive(other._now or 0) > FULL:
             raise InputError("other", "cannot be merged: the total would exceed 64 bits; use a larger `unit`")
-        if other._now is not None:
-            now = other._now if self._now is None else max(self._now, other._now)
-            self._merge(other, now)
-            self._now = now
-            lasts = [last for last in (self._last, other._last) if last is not None]
-            self._last = max(lasts, default=None)
 
     def _checked(self, times: Any, objects: Any, weights: Any, values: Any) -> Columns:
         rows = self._columns(times, objects, weights, values)
@@ -293,16 +266,6 @@ class TotalRanker(Clocked):
             trial._update(times[part], objects[part], amounts[part])
             trial._pass(times[part])
 
-    def _pass_rows_and_moments(self, times: Int64, moments: Int64) -> None:
-        if len(times):
-            self._pass(times)
-        if len(moments):
-            self._now = int(moments[-1]) if self._now is None else max(self._now, int(moments[-1]))
-
-    def _pass(self, times: Int64) -> None:
-        self._last = int(times[-1])
-        self._now = max(self._reached(times), self._now or 0) if self.by == "rows" else self._last
-
     def _check_moments(self, moments: Int64) -> None:
         super()._check_moments(moments)
         if len(moments):
@@ -313,11 +276,6 @@ class TotalRanker(Clocked):
         off = moments % self.grain != 0
         if off.any():
             self._check_grain("moments", int(moments[off.argmax()]), int(off.argmax()))
-
-    @property
-    def _first_moment(self) -> int:
-        now = super()._first_moment
-        return now if self._last is None else max(now, self._last + 1)
 
     def _check_after_last(self, name: str, at: int) -> None:
         if self._last is not None and at <= self._last:
@@ -361,30 +319,9 @@ class TotalRanker(Clocked):
     @abstractmethod
     def _since(self, begin: int) -> Top: ...
 
-    @abstractmethod
-    def _merge(self, other: Self, now: int) -> None:
-        """Add the other's rows; `now` is the later of the two, and neither has advanced to it."""
-
     def _alive(self, now: int) -> int:  # noqa: ARG002
         """A lower bound of the units in the longest window at `now`, if their sum must fit 64 bits."""
         return 0
-
-    def _clock(self) -> dict[str, Array]:
-        """The ranker's clock, for `_state`."""
-        return {"clock": np.array([[], [self._now], [self._now, self._last]][self._stage()], np.int64)}
-
-    def _stage(self) -> int:
-        return 0 if self._now is None else 1 if self._last is None else 2
-
-    def _set_clock(self, clock: Array) -> None:
-        """Set the clock to what `_clock` returned. Raises SnapshotError if it is invalid."""
-        numbers = [int(number) for number in clock]
-        rows = self.by == "rows"
-        late = len(numbers) == 2 and numbers[1] > numbers[0] - rows
-        if clock.dtype != np.int64 or len(numbers) > 2 or late or (rows and numbers[:1] < [0] and bool(numbers)):
-            raise SnapshotError(f"of {self.role}/{self.name} holds the clock {numbers}, which is impossible")
-        self._now = numbers[0] if numbers else None
-        self._last = numbers[1] if len(numbers) > 1 else None
 
 
 def _part(columns: Columns, start: int, stop: int) -> Columns:
