@@ -307,7 +307,7 @@ MUTANTS = {
     ),
     "a value is looked for in the bin before its own": (
         "exact",
-        "quickselect.py",
+        "exact/selection.py",
         "while below + counts[bin_] <= k:",
         "while below + counts[bin_] < k:",
         SEEDED,

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from skyband import SnapshotError
 from skyband.arrays import TIME_MIN
 from skyband.state_validation import StateReader
-from skyband_distinct.stamps.stamp_packing import pack_ages, pack_cells, unpack_ages, unpack_cells
-from skyband_distinct.stamps.stamp_table import StampTable
+from skyband_distinct.stamps.stamp_table import StampTable, pack_ages, pack_cells, unpack_ages, unpack_cells
 
 times = st.lists(st.integers(TIME_MIN + 1, 2**63 - 1), max_size=50)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import skyband
 from skyband import BrokenError, ConfigError
-from skyband_incomplete.top_k.user_function_scores import CalledScores
+from skyband_incomplete.top_k.small_groups import CalledScores
 
 RARE = 0.123456789
 """A value that no function is tried on."""

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from skyband_incomplete.top_k import user_function_scores as called_scores
-from skyband_incomplete.top_k.user_function_scores import CalledScores
+from skyband_incomplete.top_k import small_groups
+from skyband_incomplete.top_k.small_groups import CalledScores
 
 
 @pytest.mark.parametrize("most", [0, 1 << 16])
 def test_cached_values_are_not_computed_again(most, monkeypatch):
-    monkeypatch.setattr(called_scores, "_MOST_KNOWN", most)
+    monkeypatch.setattr(small_groups, "_MOST_KNOWN", most)
     called = []
 
     def score(row):

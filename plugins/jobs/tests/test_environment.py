@@ -3,7 +3,7 @@
 import pytest
 from skyband.config.redaction import redact
 from skyband.errors import ConfigError
-from skyband_jobs.job.environment import expand
+from skyband_jobs.job.job_file import expand
 from skyband_jobs.programs.parsing import read_job
 
 

@@ -7,7 +7,7 @@ import pytest
 import skyband
 from datasketches import hll_sketch, tgt_hll_type
 from skyband import SnapshotError
-from skyband_panes.hll_image import problem_of
+from skyband_panes.hll_panes import problem_of
 
 
 def image(keys, lg_k=10):

@@ -1,5 +1,6 @@
 """Reads and writes Delta Lake tables with the library deltalake, without Spark's connector."""
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -8,15 +9,70 @@ from attrs import define, field
 from skyband.errors import ConfigError, Problem
 from skyband_jobs.formats import BatchSink, NetChanges, TableRows
 
-from skyband_lakes.delta.merging import merge
 from skyband_lakes.delta.parts import DeltaPart, parts_of
 from skyband_lakes.libraries import DELTA
 from skyband_lakes.limits import check_columns
-from skyband_lakes.native_errors import words_of
 from skyband_lakes.utc import changes_in_utc, in_utc, schema_in_utc
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+_GONE = "skyband_gone"
+
+
+def merge(table: Any, changes: NetChanges, commit: Any) -> None:
+    """Delete the rows that are gone, and insert or replace the others by key.
+
+    commit: the commit properties.
+    """
+    merger = table.merge(
+        _source(changes),
+        predicate=" AND ".join(_same(name) for name in changes.key),
+        source_alias="new", target_alias="old",
+        commit_properties=commit,
+    )  # fmt: skip
+    columns = {name: f"new.{_quoted(name)}" for name in changes.rows.column_names}
+    stays = f"NOT new.{_GONE}"
+    merger.when_matched_delete(predicate=f"new.{_GONE}").when_matched_update(
+        {_quoted(name): value for name, value in columns.items()}, predicate=stays
+    ).when_not_matched_insert({_quoted(name): value for name, value in columns.items()}, predicate=stays).execute()
+
+
+def _source(changes: NetChanges) -> "pa.Table":
+    """Both kinds of changes in one table; rows that are gone are null except for the key."""
+    import pyarrow as pa
+
+    parts = []
+    for rows, gone in ((changes.gone, True), (changes.rows, False)):
+        for entry in changes.rows.schema:
+            if entry.name not in rows.column_names:
+                rows = rows.append_column(entry, pa.nulls(len(rows), entry.type))
+        rows = rows.select(changes.rows.column_names)
+        parts.append(rows.append_column(_GONE, pa.array([gone] * len(rows), pa.bool_())))
+    return pa.concat_tables(parts)
+
+
+def _same(name: str) -> str:
+    """A null-safe equality, as `=` is not true for two nulls."""
+    old, new = f"old.{_quoted(name)}", f"new.{_quoted(name)}"
+    return f"({old} = {new} OR ({old} IS NULL AND {new} IS NULL))"
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+_COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_FRAME = re.compile(r"^ *\d+: .*", re.MULTILINE | re.DOTALL)
+"""From the first line that starts with a frame number to the end."""
+
+
+def words_of(error: BaseException) -> str:
+    """Its message, or its class if it has none."""
+    words = " ".join(_FRAME.sub("", _COLOURS.sub("", str(error))).split())
+    return words or type(error).__name__
+
 
 _PLAIN = {"timestampNtz", "vacuumProtocolCheck", "v2Checkpoint"}
 """Reader features of a table whose Parquet files contain exactly its rows."""

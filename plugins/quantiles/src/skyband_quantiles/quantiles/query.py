@@ -1,6 +1,8 @@
 """quantiles: the values with given shares of a window's rows at or below them, and the share of rows above a limit."""
 
+import math
 from collections.abc import Mapping
+from functools import reduce
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -8,7 +10,7 @@ import pyarrow as pa
 from attrs import define
 from skyband.columns.numbers import as_float64, is_number
 from skyband.columns.state_frame_checks import check_numbers
-from skyband.config.calendar_lengths import SO_FAR, Length, lengths
+from skyband.config.calendar_lengths import ALWAYS, SO_FAR, CalendarLength, Length, is_ever, lengths
 from skyband.config.durations import Duration
 from skyband.config.literals import literal
 from skyband.config.parameters import choice
@@ -21,11 +23,30 @@ from skyband.roles import Backend
 from skyband.rules.longest_window import NO_WINDOWS, SOURCE_OF_RULES, limit_problems, longest_parameter
 from skyband.rules.query_with_rules import QueryWithRules
 from skyband.windows.schedule import Schedule, schedule_for_rules
-from skyband.windows.window_parameters import every_parameter, offset_parameter, problems_of, schedule_of
+from skyband.windows.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 
 from skyband_quantiles.asked_parameters import limits_parameter, quantiles_parameter
-from skyband_quantiles.quantiles.sketch_lengths import sketch_lengths
 from skyband_quantiles.role import QuantileSketch
+
+_QUARTER = 15 * 60_000_000
+"""The offsets of all time zones today are multiples of this."""
+
+
+def sketch_lengths(every: Length, windows: tuple[Length, ...], offset: Duration) -> tuple[int, int, int]:
+    """`longest`, `every` and `offset` of the sketch: all windows of the query start at offset + multiples of every.
+
+    With calendar windows, `longest` is at least as long as each, and `every` divides the moments at which they start.
+    """
+    if all(map(is_ever, windows)):
+        return 2 * ALWAYS, ALWAYS, 0
+    if not of_calendar(every, *windows):
+        step = reduce(math.gcd, (window.length for window in windows), every.length)
+        return max(window.length for window in windows), step, offset.length % step
+    clocks = [length.clock for length in (every, *windows) if isinstance(length, CalendarLength)]
+    plain = [length.length for length in (every, *windows) if isinstance(length, Duration)]
+    step = reduce(math.gcd, [*clocks, *plain, offset.length], _QUARTER)
+    return schedule_of(every, windows, offset).horizon, step, 0
+
 
 ROLE = "quantile-sketch"
 _SHARES = "write at = [0.5, 0.99], shares of 1"

@@ -4,14 +4,66 @@ from abc import abstractmethod
 from collections.abc import Mapping
 
 import numpy as np
+import skyband.kernels.numba_compiler_patches  # noqa: F401 - lets numba continue without a cache folder
 from attrs import define, field
+from numba import njit
 from skyband.arrays import Array, Float64, Int64
 from skyband.roles.window import Window
 from skyband.state_validation import StateReader
 
-from skyband_uncertain.windows.certain_window import evict_certain
 from skyband_uncertain.windows.eviction_threshold import Threshold
-from skyband_uncertain.windows.existence_history import History
+
+
+@define(eq=False)
+class History:
+    """Probabilities of the tuples from position `base` on; amortised O(1) per arrival."""
+
+    base: int = 0
+    count: int = 0
+    buffer: Float64 = field(factory=lambda: np.empty(64))
+
+    def extend(self, probabilities: Float64, start: int) -> int:
+        """Drop the tuples before position `start`, then add the youngest; returns how many were dropped."""
+        forgotten = 0
+        if self.count + len(probabilities) > len(self.buffer):
+            forgotten = start - self.base
+            remaining = self.buffer[forgotten : self.count]
+            needed = len(remaining) + len(probabilities)
+            buffer = self.buffer if 2 * needed <= len(self.buffer) else np.empty(max(64, 3 * needed))
+            buffer[: len(remaining)] = remaining.copy()
+            self.buffer, self.base, self.count = buffer, start, len(remaining)
+        self.buffer[self.count : self.count + len(probabilities)] = probabilities
+        self.count += len(probabilities)
+        return forgotten
+
+    def since(self, start: int) -> Float64:
+        """A copy of the probabilities from position `start` on."""
+        return self.buffer[start - self.base : self.count].copy()
+
+    @classmethod
+    def of(cls, probabilities: Float64, start: int) -> "History":
+        """A history that begins at position `start`."""
+        history = cls(base=start)
+        history.extend(probabilities, start)
+        return history
+
+
+@njit(cache=True, nogil=True)
+def evict_certain(p: Float64, start: int, first: int, certain: int, size: int, starts: Int64) -> int:
+    """starts[i] = the start after arrival first + i; `certain` counts the tuples after `start` with p = 1.
+
+    Returns `certain` at the end. Positions count from the start of the array `p`.
+    """
+    for i in range(first, len(p)):
+        if i > start and p[i] == 1.0:
+            certain += 1
+        while certain >= size:
+            start += 1
+            if p[start] == 1.0:
+                certain -= 1
+        starts[i - first] = start
+    return certain
+
 
 MOST_POSITIONS = 2**62
 """More tuples than any stream has; sums of two positions fit in int64."""
