@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from skyband import ConfigError, InputError
 from skyband_specs.workload_ranker.driver import plain
 from skyband_specs.workload_ranker.oracle import ALWAYS, Workload, answers, retained
-from skyband_specs.workload_ranker.streams import thesis_workload
+from thesis_workload import thesis_workload
 
 BACKENDS = ("paneband", "mtoplist", "mtopband", "mintopk")
 QUERY = st.tuples(st.integers(1, 30), st.integers(1, 20), st.sampled_from([1, 2, 3, 5, 50]), st.integers(0, 30))

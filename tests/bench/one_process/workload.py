@@ -21,9 +21,9 @@ from typing import NamedTuple
 import numpy as np
 import skyband
 from skyband.roles import TopKQuery
-from skyband_specs.workload_ranker.streams import thesis_workload
 from skyband_workload.analyser import analyse
 from skyband_workload.scheduler import Scheduler
+from thesis_workload import thesis_workload
 
 OBJECTS = 1_600_000
 BATCH = 16_384

@@ -171,8 +171,6 @@ class RankedRowsOfGroups(RankedRows):
     """The rows of many groups with windows in time: rows before a time are added before later ones are looked up."""
 
     _own: ClassVar[tuple[pa.Field, ...]] = (*_OWN_FIELDS, pa.field("group", pa.uint64()))
-    group_place: ClassVar[int] = len(_OWN_FIELDS)
-    """The place of the groups' column in `frame`."""
 
     def add(self, keys: UInt64, times: Int64, ids: Int64, values: Float64, columns: Sequence[pa.Array]) -> None:
         """Add rows of these groups, in time order within each, none before earlier ones; `columns` are carried."""

@@ -12,7 +12,6 @@ from skyband_specs.stream import Stream
 ROWS = 120
 TINY_ROWS = 4
 TINY = (0.5, 1.0, 0.0, 0.25)
-NOISES = ("uniform", "normal", "exponential")
 
 
 @frozen(eq=False)

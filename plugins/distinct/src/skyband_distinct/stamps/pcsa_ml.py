@@ -5,13 +5,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import define
 from skyband.arrays import Float64, Int64, UInt64, read_only
 from skyband.kernels.mixing import mix
 from skyband.kernels.nested import kernel_njit
 from skyband.roles import KeyBitmap
 
-from skyband_distinct import sketch_parameters
 from skyband_distinct.salts import salt
 from skyband_distinct.sketch_sizes import likelihood_arrays, likelihood_recent
 from skyband_distinct.stamps.likelihood import LEVELS, likeliest
@@ -113,12 +112,6 @@ class PcsaMl(StampSketch):
     """
 
     name: ClassVar[str] = "pcsa-ml"
-
-    epsilon: float = sketch_parameters.epsilon()
-    delta: float = sketch_parameters.delta()
-    seed: int = sketch_parameters.seed()
-
-    _salt: Any = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._salt = salt(self.seed)

@@ -1,11 +1,10 @@
 """sketch/se-fm: the paper's SE-FM, which hashes every key into each of thousands of time-stamped FM arrays."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from attrs import define, field
+from attrs import define
 from skyband.arrays import Int64, UInt64
 
-from skyband_distinct import sketch_parameters
 from skyband_distinct.salts import salt
 from skyband_distinct.sketch_sizes import fm_arrays, fm_recent
 from skyband_distinct.stamps.first_gap import first_gaps, power_of_mean
@@ -61,12 +60,6 @@ class SeFm(StampSketch):
     """
 
     name: ClassVar[str] = "se-fm"
-
-    epsilon: float = sketch_parameters.epsilon()
-    delta: float = sketch_parameters.delta()
-    seed: int = sketch_parameters.seed()
-
-    _salt: Any = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._salt = salt(self.seed)

@@ -1,6 +1,6 @@
 """sketch/se-pcsa: the paper's SE-PCSA, which hashes every key into zeta of thousands of time-stamped FM arrays."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from attrs import define, field
@@ -78,7 +78,6 @@ class SePcsa(StampSketch):
     seed: int = sketch_parameters.seed()
 
     _stamped: int = field(init=False)
-    _salt: Any = field(init=False)
     _firsts: UInt64 = field(init=False)
     _widths: UInt64 = field(init=False)
 

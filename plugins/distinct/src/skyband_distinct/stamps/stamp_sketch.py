@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from attrs import define, field
@@ -10,6 +10,7 @@ from skyband.arrays import TIME_MIN, Array, Float64, Int64, UInt64, moment, read
 from skyband.roles import Sketch
 from skyband.state_validation import StateReader
 
+from skyband_distinct import sketch_parameters
 from skyband_distinct.stamps.recent_keys import RecentKeys
 from skyband_distinct.stamps.stamp_table import StampTable
 
@@ -21,6 +22,11 @@ class StampSketch(Sketch):
     While the recent keys are all the keys so far, the table stays empty: a sketch of few keys is small.
     """
 
+    epsilon: float = sketch_parameters.epsilon()
+    delta: float = sketch_parameters.delta()
+    seed: int = sketch_parameters.seed()
+
+    _salt: Any = field(init=False)
     _recent: RecentKeys = field(init=False)
     _table: StampTable = field(init=False)
 
