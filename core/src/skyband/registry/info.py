@@ -75,10 +75,7 @@ class BackendInfo:
         return f"{self.role}/{self.name}"
 
     def __attrs_post_init__(self) -> None:
-        problems = [*_name_problems(self), *_promise_problems(self)]
-        if self.reader is not None:
-            problems += _name_problems(self, names=(), texts=(), factory="reader")
-        if problems:
+        if problems := [*_name_problems(self, optional=("reader",)), *_promise_problems(self)]:
             raise ConfigError(*problems)
 
 
@@ -99,10 +96,7 @@ class QueryInfo:
     presentation: str | None = None
 
     def __attrs_post_init__(self) -> None:
-        problems = [*_name_problems(self, names=("kind",), texts=("summary",)), *_api_problems(self)]
-        for name in ("examples", "presentation"):
-            problems += _name_problems(self, names=(), texts=(), factory=name) if getattr(self, name) else []
-        if problems:
+        if problems := _name_problems(self, ("kind",), ("summary",), ("examples", "presentation")):
             raise ConfigError(*problems)
 
     @property
@@ -140,9 +134,7 @@ class RoleInfo:
 
     def __attrs_post_init__(self) -> None:
         texts = ("summary", "distribution")
-        problems = [*_name_problems(self, ("name", "default"), texts, factory="interface"), *_api_problems(self)]
-        if self.reader is not None:
-            problems += _name_problems(self, names=(), texts=(), factory="reader")
+        problems = _name_problems(self, ("name", "default"), texts, ("reader",), factory="interface")
         conformance: Any = self.conformance
         if not isinstance(conformance, str | None):
             problems.append(Problem("conformance", f"must be the name of a package (got {conformance!r})"))
@@ -190,9 +182,7 @@ class FormatInfo:
     trial: str | None = None
 
     def __attrs_post_init__(self) -> None:
-        problems = [*_name_problems(self, ("name",), ("summary",)), *_api_problems(self)]
-        if self.trial is not None:
-            problems += _name_problems(self, names=(), texts=(), factory="trial")
+        problems = _name_problems(self, ("name",), ("summary",), ("trial",))
         if self.name in ENGINE_FORMATS:
             problems.append(Problem("name", f"{self.name!r} is a format of the engines: choose another name"))
         can: Any = self.can
@@ -236,9 +226,7 @@ class EngineInfo:
     trial: str | None = None
 
     def __attrs_post_init__(self) -> None:
-        problems = [*_name_problems(self, ("name",), ("summary",)), *_api_problems(self)]
-        if self.trial is not None:
-            problems += _name_problems(self, names=(), texts=(), factory="trial")
+        problems = _name_problems(self, ("name",), ("summary",), ("trial",))
         module: Any = self.module
         if module is not None and not (isinstance(module, str) and _MODULE.fullmatch(module)):
             problems.append(Problem("module", f'must be written "package.module" (got {module!r})'))
@@ -258,26 +246,26 @@ def _name_problems(
     info: "Info",
     names: Sequence[str] = ("role", "name"),
     texts: Sequence[str] = ("summary", "reference"),
+    optional: Sequence[str] = (),
     factory: str = "factory",
 ) -> list[Problem]:
+    """Problems with names, sentences, places of classes (those in `optional` may be None) and the API."""
     problems = [_not_text(name, getattr(info, name)) for name in texts]
+    places = [factory, *(name for name in optional if getattr(info, name) is not None)]
     for name, pattern, what in (
         *((name, _NAME, "lower-case words joined by hyphens") for name in names),
-        (factory, _FACTORY, 'written "package.module:Class"'),
+        *((place, _FACTORY, 'written "package.module:Class"') for place in places),
     ):
         value = getattr(info, name)
         if not isinstance(value, str) or not value.isascii() or not pattern.fullmatch(value):
             problems.append(Problem(name, f"must be {what} (got {value!r})"))
+    api: Any = info.api
+    problems += [] if isinstance(api, int) else [Problem("api", f"must be a whole number (got {api!r})")]
     return [problem for problem in problems if problem]
 
 
-def _api_problems(info: "Info") -> list[Problem]:
-    api: Any = info.api
-    return [] if isinstance(api, int) else [Problem("api", f"must be a whole number (got {api!r})")]
-
-
 def _promise_problems(info: BackendInfo) -> list[Problem]:
-    problems = _api_problems(info)
+    problems = []
     if info.guarantee not in GUARANTEES:
         problems.append(Problem("guarantee", f"unknown {info.guarantee!r}; {suggest(info.guarantee, GUARANTEES)}"))
     lacks: Any = info.lacks
