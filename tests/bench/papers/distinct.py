@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import skyband
 from skyband.columns.hashing import hash_column
 from skyband_distinct.k_skb.sweep_kernel import hash_all
-from skyband_distinct.key_hashing import salt
+from skyband_distinct.salts import salt
 from skyband_distinct.sketch_sizes import fm_arrays, skyband_size, subsketches
 
 from ..one_process.das_tree import kept_rows

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 from skyband.roles import TopKQuery
-from skyband_specs.workload_ranker.streams import thesis_workload
 from skyband_workload.analyser import analyse
 from skyband_workload.scheduler import Scheduler
+from thesis_workload import thesis_workload
 
 from ..one_process.workload import BACKENDS, OBJECTS, measure, warm_up
 from ..pictures import Measured

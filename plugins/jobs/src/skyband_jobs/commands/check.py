@@ -80,7 +80,7 @@ def _check_session(job: "CheckedJob", engine: str) -> None:
     from skyband.cli.commands import Failure
     from skyband.text_tables import visible
 
-    from skyband_jobs.job.engines import engine_named
+    from skyband_jobs.programs.engines import engine_named
 
     found, met = engine_named(engine).session_findings(job)
     click.echo(visible(found, keep="\n"))
