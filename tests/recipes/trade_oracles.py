@@ -104,7 +104,7 @@ def trending(database):
 def repeated_stories(database):
     rows = database.sql("select us, story, source, title from given order by us, story").fetchall()
     sources = {story: source for _, story, source, _ in rows}
-    tokens = [(us, story, re.findall("[a-z0-9]+", title.lower())) for us, story, _, title in rows]
+    tokens = [(us, story, re.findall(r"[^\W_]+", title.lower())) for us, story, _, title in rows]
     found = first_of_each_kind(tokens, 2 * DAY, 0.7)
     return [(*answer, sources[answer[1]], sources.get(answer[2])) for answer in found]
 
