@@ -14,6 +14,7 @@ MAY_NAME = {
     CORE / "registry" / "install_hints.py": "what to install for what is missing",
     CORE / "kernels" / "nested.py": "the compiler that is used where it is installed",
     CORE / "kernels" / "numba_compiler_patches" / "__init__.py": "how to get that compiler",
+    CORE / "kernels" / "numba_compiler_patches" / "content_cache.py": "which compiler a cached kernel is of",
     CORE / "hooks.py": "the distribution of each role's default backend",
     CORE / "registry" / "discovery.py": "commands and engines, which load whatever the user selects",
     CORE / "registry" / "info.py": "the names that a plugin's format cannot have",

@@ -14,7 +14,7 @@ ARROW = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 def test_a_session_of_ours_meets_every_requirement(session):
     made = spark.preflight(session)
-    assert made.met, str(made)
+    assert made.ok, str(made)
     lines = str(made).splitlines()
     assert len(lines) == len(made.findings) and all(line.startswith("yes  ") for line in lines)
     assert f"Spark: {session.version}, classic" in lines[0]
@@ -36,8 +36,8 @@ def test_a_setting_that_is_wrong_is_named_with_its_remedy(session, key, value, r
         made = spark.preflight(session)
     finally:
         session.conf.set(key, before)
-    assert not made.met
-    (wrong,) = (finding for finding in made.findings if finding.remedy and finding.found != "not tried")
+    assert not made.ok
+    (wrong,) = (finding for finding in made.findings if finding.remedy and finding.observation != "not tried")
     assert str(wrong).splitlines()[0] == f"no   {requirement}" and remedy in wrong.remedy
     assert str(made).splitlines()[-1] == "     fix the lines above, and check again"
 
@@ -46,17 +46,17 @@ def test_workers_that_differ_from_the_driver_are_named(session, monkeypatch):
     own = session_check._distributions()
     monkeypatch.setattr(session_check, "_distributions", lambda: own | {"numba": "0.1", "skyband-none": "9"})
     monkeypatch.setattr(session_check, "LEAST_MEMORY", 1 << 60)
-    found = {finding.requirement: finding for finding in spark.preflight(session).findings if not finding.met}
-    assert found["numba on the workers"].found == own["numba"]
-    assert found["skyband-none on the workers"].found == "missing"
+    found = {finding.requirement: finding for finding in spark.preflight(session).findings if not finding.ok}
+    assert found["numba on the workers"].observation == own["numba"]
+    assert found["skyband-none on the workers"].observation == "missing"
     assert "the driver has 9: install the same on both" in found["skyband-none on the workers"].remedy
 
 
 def test_a_stream_that_fails_says_why(session, tmp_path):
     (tmp_path / "file").touch()
     last = spark.preflight(session, checkpoint=str(tmp_path / "file" / "checkpoint")).findings[-1]
-    assert not last.met and "pass a `checkpoint` that all machines reach" in last.remedy
-    assert "checkpoint" in last.found or "Not a directory" in last.found or "file" in last.found
+    assert not last.ok and "pass a `checkpoint` that all machines reach" in last.remedy
+    assert "checkpoint" in last.observation or "Not a directory" in last.observation or "file" in last.observation
 
 
 def test_check_shows_it_for_a_job(session, tmp_path):

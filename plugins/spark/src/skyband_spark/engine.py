@@ -77,8 +77,8 @@ class SparkEngine(JobEngine):
         from skyband_spark.session_check import preflight
 
         with spark_session(job, Progress()) as session:
-            made = preflight(session)
-        return str(made), made.met
+            result = preflight(session)
+        return str(result), result.ok
 
     def run(self, job: CheckedJob, progress: Progress, savepoint: Path | None = None) -> Totals:
         from skyband_spark import run as run_spark

@@ -31,20 +31,20 @@ _SEE_LOG = "see the log of Spark for what went wrong; on a cluster, pass a `chec
 
 @frozen
 class Finding:
-    """One requirement: what it is, what was found, and what to do if it is not met."""
+    """One requirement: what it is, what was observed, and what to do if it is not met."""
 
     requirement: str
-    found: str
+    observation: str
     remedy: str | None = None
 
     @property
-    def met(self) -> bool:
+    def ok(self) -> bool:
         """Whether there is nothing to do."""
         return self.remedy is None
 
     def __str__(self) -> str:
-        line = f"{'yes' if self.met else 'no ':<3}  {self.requirement}: {self.found}"
-        return line if self.met else f"{line}\n     {self.remedy}"
+        line = f"{'yes' if self.ok else 'no ':<3}  {self.requirement}: {self.observation}"
+        return line if self.ok else f"{line}\n     {self.remedy}"
 
 
 @frozen
@@ -54,9 +54,9 @@ class Preflight:
     findings: tuple[Finding, ...]
 
     @property
-    def met(self) -> bool:
+    def ok(self) -> bool:
         """Whether every requirement is met."""
-        return all(finding.met for finding in self.findings)
+        return all(finding.ok for finding in self.findings)
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.findings))
@@ -78,10 +78,10 @@ def preflight(session: "SparkSession", checkpoint: str | None = None) -> Preflig
     Returns
     -------
     Preflight
-        `met` is whether all is well, `findings` has each check; `print` shows them
+        `ok` is whether all is well, `findings` has each check; `print` shows them
     """
     findings = [_spark(session), _plugins(), _state_store(session), _arrow(session), *_workers(session)]
-    if all(finding.met for finding in findings):
+    if all(finding.ok for finding in findings):
         findings.append(_stream(session, checkpoint))
     else:
         findings.append(Finding("a stateful stream", "not tried", "fix the lines above, and check again"))
@@ -99,9 +99,9 @@ def _spark(session: Any) -> Finding:
 def _plugins() -> Finding:
     """Some installers leave out the entry points by which plugins are found."""
     usable = kinds()
-    found = f"{version('skyband')}, Python {python_version()}; {len(usable)} queries, {len(backends())} backends"
+    installed = f"{version('skyband')}, Python {python_version()}; {len(usable)} queries, {len(backends())} backends"
     lacking = "install a plugin, such as skyband-distinct, with pip, so that its entry points are there too"
-    return Finding("Skyband on the driver", found, None if usable else lacking)
+    return Finding("Skyband on the driver", installed, None if usable else lacking)
 
 
 def _state_store(session: Any) -> Finding:
@@ -129,17 +129,17 @@ def _workers(session: Any) -> Iterator[Finding]:
         tasks = 2
     names = sorted(_distributions())
     try:
-        rows = session.range(0, tasks, 1, tasks).mapInArrow(_look(names), "seen string").collect()
+        rows = session.range(0, tasks, 1, tasks).mapInArrow(_look(names), "report string").collect()
     except Exception as error:  # whatever Spark raises where a worker does not start
         remedy = "make the workers' Python start, and install pyarrow there: see spark.pyspark.python"
         yield Finding("Python workers", sentence(str(error)), remedy)
         return
-    workers = [json.loads(row.seen) for row in rows]
+    workers = [json.loads(row.report) for row in rows]
     yield _same("Python on the workers", {worker["python"] for worker in workers}, python_version())
     for name in names:
-        seen = {worker["versions"][name] for worker in workers}
-        if seen != {_distributions()[name]}:
-            yield _same(f"{name} on the workers", seen, _distributions()[name])
+        versions = {worker["versions"][name] for worker in workers}
+        if versions != {_distributions()[name]}:
+            yield _same(f"{name} on the workers", versions, _distributions()[name])
     unwritable = sorted({worker["cache"] for worker in workers} - {None})
     yield Finding(
         "kernels can be cached",
@@ -161,14 +161,14 @@ def _workers(session: Any) -> Iterator[Finding]:
 
 def _distributions() -> dict[str, str]:
     """The versions of what must be the same on driver and workers."""
-    found = {distribution.name: distribution.version for distribution in distributions()}
-    return {name: number for name, number in found.items() if name and (name.startswith("skyband") or name == "numba")}
+    named = {one.name: one.version for one in distributions() if one.name}
+    return {name: number for name, number in named.items() if name == "numba" or name.startswith("skyband")}
 
 
-def _same(requirement: str, seen: set[str | None], here: str) -> Finding:
-    found = ", ".join(sorted("missing" if value is None else value for value in seen))
+def _same(requirement: str, versions: set[str | None], here: str) -> Finding:
+    text = ", ".join(sorted("missing" if value is None else value for value in versions))
     remedy = f"the driver has {here}: install the same on both, or ship one environment with spark.archives"
-    return Finding(requirement, found, None if seen == {here} else remedy)
+    return Finding(requirement, text, None if versions == {here} else remedy)
 
 
 def _look(names: list[str]) -> Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]:
@@ -216,9 +216,9 @@ def _look(names: list[str]) -> Callable[[Iterator["pa.RecordBatch"]], Iterator["
             return min(real, default=None)
 
         for _ in batches:
-            seen = {"python": platform.python_version(), "versions": {name: version_of(name) for name in names}}
-            seen |= {"cache": refused(), "memory": limit()}
-            yield pa.RecordBatch.from_pydict({"seen": [json.dumps(seen)]})
+            report = {"python": platform.python_version(), "versions": {name: version_of(name) for name in names}}
+            report |= {"cache": refused(), "memory": limit()}
+            yield pa.RecordBatch.from_pydict({"report": [json.dumps(report)]})
 
     return look
 

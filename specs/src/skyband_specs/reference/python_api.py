@@ -16,7 +16,7 @@ from skyband_spark import states as spark_states
 from skyband_specs.reference.interface import signature_of
 from skyband_specs.reference.markdown import code, fenced, line, page, prose, section, table
 
-SPARK = (spark.session, spark.apply, spark.files, spark.bad_rows)
+SPARK = (spark.session, spark.apply, spark.files, spark.bad_rows, spark.preflight)
 HERE = (local.apply, queries.make_query)
 STATES = (states.union, states.describe)
 COLUMNS = (spark_states.union, spark_states.union_list, spark_states.describe, spark_states.register)

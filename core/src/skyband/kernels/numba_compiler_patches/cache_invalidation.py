@@ -65,13 +65,13 @@ def compile_where_a_callee_changed() -> None:
 
 def _with_callees(begin: Callable[..., None]) -> Callable[..., None]:
     @wraps(begin)
-    def begun(kept: Any, function: Callable[..., Any]) -> None:
-        begin(kept, function)
-        if kept._cache_file is None:  # there is no cache
+    def begun(numba_cache: Any, function: Callable[..., Any]) -> None:
+        begin(numba_cache, function)
+        if numba_cache._cache_file is None:  # there is no cache
             return
         module = sys.modules.get(function.__module__)
         if module is not None and uses_core(module):
-            file = kept._cache_file
+            file = numba_cache._cache_file
             file._source_stamp = file._source_stamp, sources_of(module)
 
     begun.looks_at_callees = True  # type: ignore[attr-defined]
@@ -137,5 +137,5 @@ def content_of(module: ModuleType) -> str:
 
 def _source(module: ModuleType) -> bytes:
     file = Path(str(getattr(module, "__file__", None)))
-    found = next(path for path in (file, *file.parents) if path.exists())
-    return found.read_bytes() if found.is_file() else b""
+    place = next(path for path in (file, *file.parents) if path.exists())
+    return place.read_bytes() if place.is_file() else b""

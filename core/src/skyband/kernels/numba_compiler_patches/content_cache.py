@@ -62,8 +62,8 @@ def look_by_content() -> None:
 
 @cache
 def _folder(module: ModuleType) -> str:
-    read = sha256(repr((_compiler(), content_of(module), sources_of(module))).encode()).hexdigest()
-    return str(_home() / f"{module.__name__}-{read[:20]}")
+    digest = sha256(repr((_compiler(), content_of(module), sources_of(module))).encode()).hexdigest()
+    return str(_home() / f"{module.__name__}-{digest[:20]}")
 
 
 def _home() -> Path:

@@ -82,9 +82,9 @@ def _check_session(job: "CheckedJob", engine: str) -> None:
 
     from skyband_jobs.programs.engines import engine_named
 
-    found, met = engine_named(engine).session_findings(job)
-    click.echo(visible(found, keep="\n"))
-    if not met:
+    report, ok = engine_named(engine).session_findings(job)
+    click.echo(visible(report, keep="\n"))
+    if not ok:
         raise click.exceptions.Exit(Failure.exit_code)
 
 
