@@ -87,23 +87,23 @@ def expect_refused(make: Make, field_: str, **wrong: Any) -> None:
         expect(False, f"{wrong} was accepted")
 
 
-def expect_time_only_advances(backend: Any, asked: Callable[[], Any]) -> None:
+def expect_time_only_advances(backend: Any, observe: Callable[[], Any]) -> None:
     """Fail the running check unless advancing twice equals advancing once, and going back is refused."""
     backend.advance(backend.now + 1)
-    before = asked()
+    before = observe()
     backend.advance(backend.now)
-    expect_equal(asked(), before, "after advancing to where it was")
-    expect_inputs_refused([("going back in time", lambda: backend.advance(backend.now - 1))], asked)
+    expect_equal(observe(), before, "after advancing to where it was")
+    expect_inputs_refused([("going back in time", lambda: backend.advance(backend.now - 1))], observe)
 
 
-def expect_inputs_refused(calls: Iterable[tuple[str, Callable[[], Any]]], asked: Callable[[], Any]) -> None:
-    """Fail the running check unless each labelled call raises InputError and leaves what is asked unchanged."""
-    before = asked()
+def expect_inputs_refused(calls: Iterable[tuple[str, Callable[[], Any]]], observe: Callable[[], Any]) -> None:
+    """Fail the running check unless each labelled call raises InputError and `observe` returns the same after it."""
+    before = observe()
     for label, call in calls:
         try:
             call()
         except InputError:
-            expect_equal(asked(), before, f"after {label}, which was refused")
+            expect_equal(observe(), before, f"after {label}, which was refused")
             continue
         raise AssertionError(f"{label}: was accepted; it must raise InputError")
 

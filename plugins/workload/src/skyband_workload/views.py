@@ -97,11 +97,11 @@ def oldest_and_floor(k: Array, gate: Array, oldest: int, created: int) -> tuple[
 
 
 @nested_njit
-def with_room(objects: Int64, scores: Float64, filled: int, wanted: int) -> tuple[Int64, Float64]:
-    """The columns of answers with room for `wanted` more than the `filled` first."""
-    if filled + wanted <= len(objects):
+def with_room(objects: Int64, scores: Float64, filled: int, size: int) -> tuple[Int64, Float64]:
+    """The columns of answers with room for `size` more than the `filled` first."""
+    if filled + size <= len(objects):
         return objects, scores
-    more = filled + 2 * wanted
+    more = filled + 2 * size
     return (
         np.concatenate((objects[:filled], np.empty(more, np.int64))),
         np.concatenate((scores[:filled], np.empty(more, np.float64))),
