@@ -169,8 +169,8 @@ SHARED: Mapping[str, tuple[str, ...]] = {
     "for conformance": (
         "skyband_specs.binomial", "skyband_specs.drivers", "skyband_specs.odd_streams", "skyband_specs.memoized_oracle",
         "skyband_specs.together",
-        "skyband_specs.pair_ranker.checks", "skyband_specs.pair_ranker.oracle", "skyband_specs.pair_ranker.streams",
-        "skyband_specs.pair_ranker.trials",
+        "skyband_specs.pair_ranker.checks", "skyband_specs.pair_ranker.driver", "skyband_specs.pair_ranker.oracle",
+        "skyband_specs.pair_ranker.streams", "skyband_specs.pair_ranker.trials",
     ),
 }  # fmt: skip
 """Further modules that a plugin may import, by purpose; their docstrings describe them."""

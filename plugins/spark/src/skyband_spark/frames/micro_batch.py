@@ -70,7 +70,7 @@ def _take_second(plan: ShardedPlan, operator: Operator, second: Sequence[bytes])
     refused = list[tuple[InputError, str]]()
     if plan.broadcast is not None and not operator.has_whole(plan.broadcast):
         refused += broadcast_rows.take_whole(operator, plan.broadcast)
-    return refused + (broadcast_rows.take(operator, second) if second else [])
+    return [*refused, *(broadcast_rows.take(operator, second) if second else [])]
 
 
 def _finished(
