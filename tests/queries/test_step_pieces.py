@@ -26,7 +26,9 @@ FOR_EVER = [
     distinct(["ever"], "4 seconds"),
     heavy("rows", ["today in Europe/Paris", "30 hours"], k=2, every="7 hours", empty="zero", rest=True),
 ]
-CASES = [SPECS[number] for number in numbers_of(SPECS, rows=False)[::3]] + FOR_EVER
+CASES = [SPECS[number] for number in numbers_of(SPECS, rows=False)[::4]] + FOR_EVER
+IN_ROWS = [SPECS[number] for number in numbers_of(SPECS, rows=True)[::4]]
+CASES += IN_ROWS
 
 
 @pytest.mark.parametrize("number", range(len(CASES)))
@@ -40,6 +42,8 @@ def test_a_step_in_pieces_gives_the_same_answers_and_state(number, monkeypatch):
     monkeypatch.setattr(step_pieces, "AT_ONCE", 2)
     make = step_pieces._cuts
     monkeypatch.setattr(step_pieces, "_cuts", lambda *spans: calls.append(made := make(*spans)) or made)
+    row_ends = step_pieces.row_piece_ends
+    monkeypatch.setattr(step_pieces, "row_piece_ends", lambda *rows: calls.append(made := row_ends(*rows)) or made)
     pieces = run(query(spec, by=by), table, cuts)
     assert pieces[0] == whole[0]
     assert pieces[2] == whole[2]

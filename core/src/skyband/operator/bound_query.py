@@ -36,8 +36,8 @@ class BoundQuery:
 
     @cached_property
     def schedule(self) -> Schedule | None:
-        """The moments of its answers; None if they follow rows."""
-        schedule = None if self.query.rows else getattr(self.query, "schedule", None)
+        """The moments of its answers; None if it has none."""
+        schedule = getattr(self.query, "schedule", None)
         return schedule if isinstance(schedule, Schedule) else None
 
     @cached_property

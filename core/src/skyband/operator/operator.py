@@ -31,7 +31,7 @@ from skyband.operator.metrics import Counters, Metrics, check_sum
 from skyband.operator.operator_state import OperatorState, check_fits, shard_of
 from skyband.operator.shard import Shard
 from skyband.operator.state_row_checks import StateRowChecks
-from skyband.operator.step_pieces import joined, piece_ends
+from skyband.operator.step_pieces import ends_of_pieces, joined
 from skyband.queries.error_attribution import attributed, check_answers
 from skyband.queries.query import AHEAD, Query
 from skyband.registry import Binding
@@ -281,8 +281,8 @@ class Operator:
 
     def _answers(self, ready: GroupedRows | None, until: Until, before: int | None) -> pa.RecordBatch | None:
         """The answers of all groups, in pieces of time if they are many."""
-        schedule, end = self._bound.schedule, until.moment if until.latest is None else until.latest
-        cuts = [] if schedule is None else piece_ends(schedule, len(self._groups), before, ready, end)
+        end = until.moment if until.latest is None else until.latest
+        cuts = ends_of_pieces(self._bound, len(self._groups), before, ready, end)
         begin, answers = TIME_MIN, list[pa.RecordBatch]()
         for cut in cuts:
             rows = None if ready is None else ready.between(begin, cut)

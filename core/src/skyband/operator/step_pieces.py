@@ -5,12 +5,24 @@ import pyarrow as pa
 
 from skyband.arrays import Array, Int64
 from skyband.columns.grouped_rows import GroupedRows
+from skyband.operator.bound_query import BoundQuery
 from skyband.windows.empty_windows import Endless
 from skyband.windows.schedule import MOST_ANSWERED, MOST_MOMENTS, Schedule, TooManyMomentsError
 
 AT_ONCE = 1 << 20
 """About how many moments of all groups are answered at once."""
 _FAR = 1 << 62
+
+
+def ends_of_pieces(
+    bound: BoundQuery, earlier: int, before: int | None, ready: GroupedRows | None, end: int
+) -> list[int]:
+    """As `piece_ends`, for any query."""
+    if bound.schedule is None:
+        return []
+    if bound.query.rows:
+        return row_piece_ends(bound.schedule, ready)
+    return piece_ends(bound.schedule, earlier, before, ready, end)
 
 
 def piece_ends(schedule: Schedule, earlier: int, before: int | None, ready: GroupedRows | None, end: int) -> list[int]:
@@ -38,6 +50,16 @@ def piece_ends(schedule: Schedule, earlier: int, before: int | None, ready: Grou
         np.append(np.ones(len(starts)), earlier),
         schedule.rate,
     )
+
+
+def row_piece_ends(schedule: Schedule, ready: GroupedRows | None) -> list[int]:
+    """As `piece_ends`, for windows in rows: times of rows, after every AT_ONCE moments of them."""
+    count = 0 if ready is None else len(ready.times)
+    step = int(AT_ONCE / schedule.rate) if schedule.rate else count
+    if ready is None or count <= step:
+        return []
+    times = np.sort(ready.times)
+    return [cut for cut in np.unique(times[max(step, 1) :: max(step, 1)]).tolist() if cut > times[0]]
 
 
 def _spans(ready: GroupedRows | None, end: int, reach: int) -> tuple[Int64, Int64, Array]:
