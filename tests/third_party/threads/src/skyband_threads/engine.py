@@ -117,7 +117,7 @@ class ThreadsRun(Run):
         """Nothing is taken over before every operator has its part."""
         saved = snapshot.decode(blob)
         if saved.header != {"threads": THREADS}:
-            raise SnapshotError(f"is not of {THREADS} threads ({saved.header}): begin anew, or use that engine")
+            raise SnapshotError(f"is not of {THREADS} threads ({saved.header}): start over, or use that engine")
         fresh = [self._make() for _ in range(THREADS)]
         for number, operator in enumerate(fresh):
             operator.restore(saved.arrays[f"operator {number}"].tobytes())
