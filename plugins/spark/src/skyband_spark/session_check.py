@@ -216,7 +216,10 @@ def _look(names: list[str]) -> Callable[[Iterator["pa.RecordBatch"]], Iterator["
             return min(real, default=None)
 
         for _ in batches:
-            report = {"python": platform.python_version(), "versions": {name: version_of(name) for name in names}}
+            report: dict[str, Any] = {
+                "python": platform.python_version(),
+                "versions": {name: version_of(name) for name in names},
+            }
             report |= {"cache": refused(), "memory": limit()}
             yield pa.RecordBatch.from_pydict({"report": [json.dumps(report)]})
 

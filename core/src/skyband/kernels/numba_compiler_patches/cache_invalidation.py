@@ -92,8 +92,9 @@ def sources_of(module: ModuleType) -> list[tuple[str, str]]:
     into a constant.
     """
     callees = _callees(module)
-    imported = {sys.modules.get(name) for one in (module, *callees) for name in _imports(one)}
-    return sorted((one.__name__, content_of(one)) for one in callees | imported - {module, None})
+    names = {name for one in (module, *callees) for name in _imports(one)}
+    imported = {sys.modules[name] for name in names & sys.modules.keys()}
+    return sorted((one.__name__, content_of(one)) for one in (callees | imported) - {module})
 
 
 @cache

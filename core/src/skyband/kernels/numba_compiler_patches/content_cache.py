@@ -11,11 +11,11 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from hashlib import sha256
+from importlib.metadata import version
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import llvmlite
 import numba
 from numba.core import config
 from numba.core.caching import CacheImpl, UserWideCacheLocator
@@ -27,7 +27,7 @@ _USABLE: set[str] = set()
 """Folders that this process has written to."""
 
 
-class ContentCacheLocator(UserWideCacheLocator):  # type: ignore[misc]
+class ContentCacheLocator(UserWideCacheLocator):
     """A folder named after the content of a kernel's module, of the modules it calls, and of the compiler."""
 
     def __init__(self, function: Callable[..., Any], file: str) -> None:
@@ -80,4 +80,4 @@ def _compiler() -> tuple[object, ...]:
     if sooner is not None and sooner.__file__ is not None:
         files += sorted(Path(sooner.__file__).parent.glob("*.py"))
     contents = [sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()]
-    return numba.__version__, llvmlite.__version__, sys.version, contents
+    return numba.__version__, version("llvmlite"), sys.version, contents
