@@ -351,15 +351,15 @@ MUTANTS = {
     "a small group's walk counts rows of before the window": (
         "tests",
         "quantiles/small_groups_kernels.py",
-        "seen += time[entry] >= since",
-        "seen += 1",
+        "            before += time[entry] >= since",
+        "            before += 1",
         SMALL,
     ),
     "a small group's share is of all its rows": (
         "tests",
         "quantiles/small_groups_kernels.py",
-        "above += time[entry] >= since",
-        "above += 1",
+        "count_since(time, _end_of(value, size, limits[place]), size, since) / rows",
+        "(size - _end_of(value, size, limits[place])) / rows",
         SMALL,
     ),
     "a grown group's values go apart from their times": (
@@ -372,8 +372,8 @@ MUTANTS = {
     "entries of one value stand by falling times": (
         "tests",
         "quantiles/small_groups_kernels.py",
-        "if value[middle] <= new_value:",
-        "if value[middle] < new_value:",
+        "if value[middle] <= limit:",
+        "if value[middle] < limit:",
         SMALL,
     ),
 }

@@ -24,7 +24,7 @@ MUTANTS = {
     ),
     "rows of the pass before make no window": (
         f"{COUNTS}_kernels.py",
-        "latest = max(latest, held_times[firsts[session] + entry])",
+        "latest = max(latest, entry_times[entry])",
         "pass",
     ),
     "rows of this pass make no window": (f"{NUMBERS}_kernels.py", "                latest = times[row]\n", ""),
@@ -35,7 +35,7 @@ MUTANTS = {
     "of many spans the first pieces only": (TABLE, "pieces = -(-most // _AT_ONCE)", "pieces = np.minimum(most, 1)"),
     "silences are no shorter for rows held": (
         TABLE,
-        "np.sort(np.concatenate([self._last, times]))",
+        "np.sort(np.concatenate([lasts, times]))",
         "np.sort(np.append(times, times[:1] - 1))",
     ),
     "a rule for one group is another's": (
