@@ -26,7 +26,7 @@ class Recipe:
     steps: list[tuple[str, str]]
     shown: str
     file: str
-    """What the first job reads; nothing where there is no job."""
+    """The file that the first job reads; empty without a job."""
 
     def run(self, folder: Path, engine: str = "local") -> str:
         """Run all of it in a folder that holds the files it reads; returns what the last job prints."""

@@ -67,11 +67,15 @@ def test_check_shows_it_for_a_job(session, tmp_path):
     (tmp_path / "job.toml").write_text(made.stdout)
     checked = CliRunner().invoke(group, ["check", str(tmp_path / "job.toml"), "--session"])
     assert checked.exit_code == 0, checked.output
-    assert (checked.exit_code, checked.stdout.count("yes  ")) == (0, len(spark.preflight(session).findings))
+    assert (checked.exit_code, checked.stdout.count("yes  ")) == (0, len(checked.stdout.splitlines()))
     session.conf.set(ARROW, "10")
     try:
         assert CliRunner().invoke(group, ["check", str(tmp_path / "job.toml"), "--session"]).exit_code == 1
     finally:
         session.conf.set(ARROW, "100000")
+    alone = CliRunner().invoke(group, ["check", "--session"])
+    assert (alone.exit_code, alone.stdout.count("yes  ")) == (0, checked.stdout.count("yes  "))
+    nothing = CliRunner().invoke(group, ["check"])
+    assert nothing.exit_code == 2 and "name a job, or a file of data" in nothing.output
     local = CliRunner().invoke(group, ["check", str(tmp_path / "job.toml"), "--session", "--engine", "local"])
     assert local.exit_code != 0 and "has no session to check: use --engine spark" in local.output

@@ -64,24 +64,18 @@ def test_another_environment_compiles_nothing(tmp_path, user, first, variable):
     assert not list(first.rglob("*.nb?"))
 
 
-@pytest.mark.parametrize(
-    ("file", "was", "becomes", "answer"),
-    [
-        ("kernel.py", "+ LIMIT", "- LIMIT", -7),
-        ("limits.py", "10", "20", 23),
-        ("factors.py", "3", "5", 15),
-    ],
-)
-def test_a_kernel_is_compiled_again_if_anything_it_is_compiled_from_differs(
-    tmp_path, user, first, file, was, becomes, answer
-):
-    second = shutil.copytree(first, tmp_path / "second")
-    changed = second / "ours" / file
-    changed.write_text(changed.read_text().replace(was, becomes))
+def test_a_kernel_is_compiled_again_if_anything_it_is_compiled_from_differs(tmp_path, user, first):
+    """Its own module, a constant that it imports by name, and one that it reads from a module; all are kept."""
     assert user(first)[:2] == (13, 0)
-    assert user(second)[:2] == (answer, 0)
-    assert user(first)[:2] == (13, 1), "both are kept"
-    assert user(second)[:2] == (answer, 1)
+    for number, (file, was, becomes, answer) in enumerate(
+        [("kernel.py", "+ LIMIT", "- LIMIT", -7), ("limits.py", "10", "20", 23), ("factors.py", "3", "5", 15)]
+    ):
+        other = shutil.copytree(first, tmp_path / str(number))
+        changed = other / "ours" / file
+        changed.write_text(changed.read_text().replace(was, becomes))
+        assert user(other)[:2] == (answer, 0)
+    assert user(other)[:2] == (15, 1)
+    assert user(first)[:2] == (13, 1)
 
 
 def test_a_cache_that_others_may_write_to_is_passed_over(tmp_path, user, first):
@@ -99,3 +93,10 @@ def test_a_cache_of_another_user_is_passed_over(tmp_path, user, first):
     home.mkdir(parents=True)
     os.chown(home, 65534, 65534)
     assert user(first)[2] == str(first / "ours" / "__pycache__")
+
+
+def test_a_user_without_a_home_gets_no_folder_named_after_it(first, user):
+    """Where no home is known, `~` stays as it is written."""
+    place = user(first, number="1", XDG_CACHE_HOME="~/cache")[2]
+    assert place == str(first / "ours" / "__pycache__")
+    assert not (first / "~").exists()

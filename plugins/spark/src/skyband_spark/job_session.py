@@ -86,6 +86,18 @@ def _is_configured() -> bool:
 
 
 @contextmanager
+def plain_session() -> Iterator[Any]:
+    """The active session, or our own without a job's settings."""
+    active = require_spark().getActiveSession()
+    session = active or spark.session()
+    try:
+        yield session
+    finally:
+        if active is None:
+            _stop(session)
+
+
+@contextmanager
 def spark_session(job: Job, progress: Progress, warming: Warming | None = None) -> Iterator[Any]:
     """The active session, or our own, whose log goes to a file that is kept for a week if the run fails.
 

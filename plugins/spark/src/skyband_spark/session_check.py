@@ -4,10 +4,11 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from importlib.metadata import distributions, version
+from importlib.metadata import distributions
 from platform import python_version
 from typing import TYPE_CHECKING, Any
 
+import skyband
 from attrs import frozen
 from skyband.queries import kinds
 from skyband.registry import backends
@@ -99,7 +100,7 @@ def _spark(session: Any) -> Finding:
 def _plugins() -> Finding:
     """Some installers leave out the entry points by which plugins are found."""
     usable = kinds()
-    installed = f"{version('skyband')}, Python {python_version()}; {len(usable)} queries, {len(backends())} backends"
+    installed = f"{skyband.__version__}, Python {python_version()}; {len(usable)} queries, {len(backends())} backends"
     lacking = "install a plugin, such as skyband-distinct, with pip, so that its entry points are there too"
     return Finding("Skyband on the driver", installed, None if usable else lacking)
 
@@ -179,7 +180,9 @@ def _look(names: list[str]) -> Callable[[Iterator["pa.RecordBatch"]], Iterator["
         import os
         import platform
         import tempfile
+        from contextlib import suppress
         from importlib.metadata import PackageNotFoundError, version
+        from importlib.util import find_spec
         from pathlib import Path
 
         import pyarrow as pa
@@ -190,28 +193,27 @@ def _look(names: list[str]) -> Callable[[Iterator["pa.RecordBatch"]], Iterator["
             except PackageNotFoundError:
                 return None
 
-        def refused() -> str | None:
-            home = os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-            try:
-                Path(home).mkdir(parents=True, exist_ok=True)
-                tempfile.TemporaryFile(dir=home).close()
-            except OSError:
-                return home
-            return None
+        def unwritable() -> str | None:
+            """The first of the folders for kernels, if none can be written to."""
+            code = find_spec("skyband")
+            places = [os.environ.get("NUMBA_CACHE_DIR") or os.environ.get("XDG_CACHE_HOME") or "~/.cache"]
+            places += [] if code is None or code.origin is None else [str(Path(code.origin).parent)]
+            for place in map(os.path.expanduser, places):
+                with suppress(OSError):
+                    Path(place).mkdir(parents=True, exist_ok=True)
+                    tempfile.TemporaryFile(dir=place).close()
+                    return None
+            return places[0]
 
         def limit() -> int | None:
             limits = []
-            try:
+            with suppress(ImportError):  # Windows
                 import resource
 
                 limits.append(resource.getrlimit(resource.RLIMIT_AS)[0])
-            except ImportError:
-                pass
             for file in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-                try:
+                with suppress(OSError, ValueError):  # another system, or "max"
                     limits.append(int(Path(file).read_text("utf-8")))
-                except (OSError, ValueError):
-                    continue
             real = [number for number in limits if 0 < number < 1 << 50]
             return min(real, default=None)
 
@@ -220,7 +222,7 @@ def _look(names: list[str]) -> Callable[[Iterator["pa.RecordBatch"]], Iterator["
                 "python": platform.python_version(),
                 "versions": {name: version_of(name) for name in names},
             }
-            report |= {"cache": refused(), "memory": limit()}
+            report |= {"cache": unwritable(), "memory": limit()}
             yield pa.RecordBatch.from_pydict({"report": [json.dumps(report)]})
 
     return look

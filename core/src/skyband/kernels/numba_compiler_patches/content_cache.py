@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from hashlib import sha256
-from importlib.metadata import version
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -47,9 +47,9 @@ class ContentCacheLocator(UserWideCacheLocator):
 
     @classmethod
     def from_function(cls, function: Callable[..., Any], file: str) -> Any:
-        """None for what is not a kernel of a module that uses `skyband.kernels`: numba caches these in its way."""
+        """None for what is not a kernel of a module that uses `skyband.kernels`, and for a user without a home."""
         module = sys.modules.get(function.__module__)
-        if module is None or not Path(file).is_file() or not uses_core(module):
+        if module is None or not Path(file).is_file() or not uses_core(module) or not _home().is_absolute():
             return None
         return super().from_function(function, file)
 
@@ -68,7 +68,7 @@ def _folder(module: ModuleType) -> str:
 
 def _home() -> Path:
     if config.CACHE_DIR:
-        return Path(config.CACHE_DIR)
+        return Path(config.CACHE_DIR).absolute()
     return Path(AppDirs(appname="skyband", appauthor=False).user_cache_dir) / "kernels"
 
 
@@ -80,4 +80,4 @@ def _compiler() -> tuple[object, ...]:
     if sooner is not None and sooner.__file__ is not None:
         files += sorted(Path(sooner.__file__).parent.glob("*.py"))
     contents = [sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()]
-    return numba.__version__, version("llvmlite"), sys.version, contents
+    return numba.__version__, import_module("llvmlite").__version__, sys.version, contents

@@ -19,10 +19,11 @@ _ROWS = 100_000
 @job_options
 @click.option(
     "--session", is_flag=True,
-    help="Also start Spark with the job's settings, and check that it can run a stream: a line for each requirement.",
+    help="Also start Spark, with the job's settings if one is given, and check that it can run a stream: a line for "
+    "each requirement.",
 )  # fmt: skip
-@click.argument("job", type=click.Path(exists=True))
-def command(job: str, sets: tuple[str, ...], engine: str, session: bool) -> None:
+@click.argument("job", type=click.Path(exists=True), required=False)
+def command(job: str | None, sets: tuple[str, ...], engine: str, session: bool) -> None:
     """Check a job without running it, and report every problem at once.
 
     If the source is on this machine, the check also covers its columns, whether `where` and `select` have a value for
@@ -44,6 +45,11 @@ def command(job: str, sets: tuple[str, ...], engine: str, session: bool) -> None
     from skyband_jobs.programs.engines import engine_named
     from skyband_jobs.running.state_estimate import endless_without_ahead, state_estimate, state_growth
 
+    if job is None:
+        if not session or sets:
+            raise click.UsageError("name a job, or a file of data; without one, only --session checks something")
+        _check_session(None, engine)
+        return
     defer_pandas()
     if is_data(job):
         try:
@@ -76,7 +82,7 @@ def command(job: str, sets: tuple[str, ...], engine: str, session: bool) -> None
         _check_session(checked, engine)
 
 
-def _check_session(job: "CheckedJob", engine: str) -> None:
+def _check_session(job: "CheckedJob | None", engine: str) -> None:
     from skyband.cli.commands import Failure
     from skyband.text_tables import visible
 

@@ -54,8 +54,8 @@ class JobEngine(Engine):
     def check_belong(self, checkpoint: Path, folder: Path) -> None:
         """Raise ConfigError if a stream that resumed from this checkpoint would lose or hide answers in a folder."""
 
-    def session_findings(self, job: "CheckedJob") -> tuple[str, bool]:  # noqa: ARG002
-        """Start a session with a job's settings, and report whether it has what this engine needs.
+    def session_findings(self, job: "CheckedJob | None") -> tuple[str, bool]:  # noqa: ARG002
+        """Start a session, with a job's settings if there is one, and report whether it has what this engine needs.
 
         Returns a line for each requirement, and whether all are met. Raises ConfigError if the engine has no session.
         """
