@@ -16,7 +16,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import numba
 from numba.core import config
 from numba.core.caching import CacheImpl, UserWideCacheLocator
 from numba.misc.appdirs import AppDirs
@@ -80,4 +79,5 @@ def _compiler() -> tuple[object, ...]:
     if sooner is not None and sooner.__file__ is not None:
         files += sorted(Path(sooner.__file__).parent.glob("*.py"))
     contents = [sha256(file.read_bytes()).hexdigest() for file in files if file.is_file()]
-    return numba.__version__, import_module("llvmlite").__version__, sys.version, contents
+    versions = [import_module(name).__version__ for name in ("numba", "llvmlite", "numpy")]
+    return versions, sys.version, contents
