@@ -1,5 +1,8 @@
 """A session is checked before a first job: each requirement is a line, with what to set if it is not met."""
 
+import subprocess
+import sys
+
 import pytest
 from click.testing import CliRunner
 from skyband import spark
@@ -79,3 +82,27 @@ def test_check_shows_it_for_a_job(session, tmp_path):
     assert nothing.exit_code == 2 and "name a job, or a file of data" in nothing.output
     local = CliRunner().invoke(group, ["check", str(tmp_path / "job.toml"), "--session", "--engine", "local"])
     assert local.exit_code != 0 and "has no session to check: use --engine spark" in local.output
+
+
+LISTENS = """
+from skyband.cli.commands import group
+from skyband_spark import session_check
+
+usual = session_check.preflight
+def look(session):
+    conf = session.sparkContext.getConf()
+    print(conf.get("spark.driver.bindAddress"), conf.get("spark.ui.enabled"))
+    return usual(session)
+
+session_check.preflight = look
+group(["check", "--session"])
+"""
+
+
+@pytest.mark.slow
+def test_a_session_of_the_command_listens_on_the_loopback_and_says_nothing_else():
+    ran = subprocess.run([sys.executable, "-c", LISTENS], capture_output=True, text=True, check=True)
+    first, *lines = ran.stdout.splitlines()
+    assert first == "127.0.0.1 false"
+    assert lines and all(line.startswith("yes  ") for line in lines)
+    assert ran.stderr == ""

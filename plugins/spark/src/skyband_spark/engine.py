@@ -73,10 +73,10 @@ class SparkEngine(JobEngine):
         check_belong(checkpoint, folder)
 
     def session_findings(self, job: CheckedJob | None) -> tuple[str, bool]:
-        from skyband_spark.job_session import plain_session, spark_session
+        from skyband_spark.job_session import spark_session
         from skyband_spark.session_check import preflight
 
-        with plain_session() if job is None else spark_session(job, Progress()) as session:
+        with spark_session(job, Progress()) as session:
             result = preflight(session)
         return str(result), result.ok
 

@@ -6,8 +6,9 @@ import signal
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,15 +54,19 @@ def require_spark() -> Any:
 
 def spark_defaults(job: Job) -> dict[str, str | None]:
     """The settings of our own session, which the job's settings override; None: Spark's default."""
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has started Spark
-    master = job.spark.get("spark.master", "" if _is_configured() else "local")
-    alone = master.startswith("local") and not submitted
+    alone = _is_alone(job.spark)
     defaults: dict[str, str | None] = {**_DEFAULTS, **LOCAL} if alone else {**_DEFAULTS}
     here = alone and _keeps_files_here(job)
     defaults |= {key: value if here else None for key, value in spark.FEWER_FORKS.items()}
     if alone and _is_short(job):
         defaults |= COMPILED_ONCE
     return defaults
+
+
+def _is_alone(settings: Mapping[str, Any]) -> bool:
+    """Whether we start Spark, in one process on this machine."""
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has started Spark
+    return settings.get("spark.master", "" if _is_configured() else "local").startswith("local") and not submitted
 
 
 def _keeps_files_here(job: Job) -> bool:
@@ -85,39 +90,39 @@ def _is_configured() -> bool:
     return folder is not None and Path(folder, "spark-defaults.conf").exists()
 
 
-@contextmanager
-def plain_session() -> Iterator[Any]:
-    """The active session, or our own without a job's settings."""
-    active = require_spark().getActiveSession()
-    session = active or spark.session()
-    try:
-        yield session
-    finally:
-        if active is None:
-            _stop(session)
-
-
-@contextmanager
-def spark_session(job: Job, progress: Progress, warming: Warming | None = None) -> Iterator[Any]:
+def spark_session(job: Job | None, progress: Progress, warming: Warming | None = None) -> AbstractContextManager[Any]:
     """The active session, or our own, whose log goes to a file that is kept for a week if the run fails.
 
-    warming: work to do while our own starts.
+    job: whose settings it gets, if any. warming: work to do while our own starts.
     """
     active = require_spark().getActiveSession()
     if active is not None:
-        yield active
-        return
-    progress.waiting("starting Spark")
-    os.environ.setdefault("PYTHONSAFEPATH", "1")  # workers inherit it: a `numpy.py` in the working folder is not numpy
+        return nullcontext(active)
+    if job is None:
+        return _own_session("skyband", {**_DEFAULTS, **(LOCAL if _is_alone({}) else {})}, progress)
     shards = spark.shard_count(job.query, job.shards)
     settings = {**spark_defaults(job), "spark.sql.shuffle.partitions": str(shards), **job.spark}
+    start = None if warming is None else partial(warming.start, job)
+    return _own_session(job.name, settings, progress, warming, start)
+
+
+@contextmanager
+def _own_session(
+    name: str,
+    settings: Mapping[str, Any],
+    progress: Progress,
+    warming: Warming | None = None,
+    start: Callable[[], None] | None = None,
+) -> Iterator[Any]:
+    progress.waiting("starting Spark")
+    os.environ.setdefault("PYTHONSAFEPATH", "1")  # workers inherit it: a `numpy.py` in the working folder is not numpy
     remove_old_leftovers()
     log = tempfile.NamedTemporaryFile(prefix=PREFIX, suffix=".log", delete=False)  # noqa: SIM115 - outlives this
     try:
-        if warming is not None:
-            warming.start(job)
+        if start is not None:
+            start()
         with _output_to(log):
-            session = spark.session(job.name, **settings)
+            session = spark.session(name, **settings)
         if warming is not None:
             warming.wait(progress)
         progress.ready()
