@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from skyband.cli.commands import group
 from skyband.queries import examples_of, kinds, load_query
 from skyband_distinct.demo.weblog import make_weblog
+from skyband_jobs.running import backend_choice
 from skyband_specs.queries.checks import query_checks
 from skyband_specs.queries.runner import query_subject, verify_query_subject
 
@@ -113,6 +114,21 @@ def test_a_stream_has_the_rows_of_the_local_engine_and_resumes(session, job):
     assert late[0] + late[1] == late[2] == LOG.late.sum()
     again = run(job, *changes)
     assert summary(again) == {"rows in": "0", "late": "0 (dropped)", "answers": "0"}
+
+
+def test_a_stream_keeps_the_backend_that_its_limits_chose(session, job, monkeypatch):
+    limits = 'backends.sketch={ error = 0.1, memory = "1 MB" }'
+    stream = ["source.stream=true", LARGE, "sink.trigger=available-now", "sink.checkpoint=checkpoint", limits]
+    newest = sorted((job.parent / "requests").iterdir())[-1]
+    hidden = newest.rename(newest.with_name(f"_{newest.name}"))
+    first = run(job, *stream)
+    assert first.exit_code == 0, first.stderr
+    assert "sketch is { name = 'exact' }, chosen by { error = 0.1, memory = '1 MB' }" in first.stderr
+    hidden.rename(newest)
+    monkeypatch.setattr(backend_choice, "choice_of", None)  # it is not chosen again
+    again = run(job, *stream)
+    assert again.exit_code == 0, again.stderr
+    assert summary(again)["rows in"] == "1,000"
 
 
 def test_a_stream_shows_its_answers_on_the_console(session, job):

@@ -308,7 +308,9 @@ def test_ten_kills_leave_the_newest_answer_or_what_was_there(call, tmp_path):
         subprocess.run(command, check=True, capture_output=True)
     whole, chance, there = time.monotonic() - begun, random.Random(10), newest(visits())
     killed = 0
-    for kill in range(10):
+    for kill in range(30):
+        if killed == 10:
+            break
         if kill % 2:  # a table to change, else one to create
             made(tmp_path / "board.db", "DELETE FROM board WHERE host = 'x'; UPDATE board SET rank = 77")
         elif (tmp_path / "board.db").exists():
@@ -320,13 +322,15 @@ def test_ten_kills_leave_the_newest_answer_or_what_was_there(call, tmp_path):
             except subprocess.TimeoutExpired:
                 process.kill()
                 killed += 1
+            else:
+                whole *= 0.8  # the machine was busier when it was measured
         try:
             assert board(tmp_path / "board.db") in (there, before)
         except sqlite3.OperationalError as error:
             assert before is None and "no such table" in str(error)
         assert call("run", "sink.mode=append").exit_code == 0
         assert board(tmp_path / "board.db") == there
-    assert killed >= 5
+    assert killed == 10
 
 
 def made(path, statement):

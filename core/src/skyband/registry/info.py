@@ -55,6 +55,7 @@ class BackendInfo:
 
     guarantee: "exact", "bounded" (by its epsilon and delta) or "heuristic".
     lacks: the capabilities it does not have, each with the reason.
+    error: if bounded, the parameter that bounds its error, by which `error` in a job sets it; None: there is none.
     reader: "package.module:Class" of the `AnsweringReader` of its states, which lists the questions they answer; for a
     sketch a `SketchReader`, for a ranker a `TopReader`. None: `RoleInfo.reader` reads them, or nothing does.
     """
@@ -68,6 +69,7 @@ class BackendInfo:
     lacks: Mapping[str, str] = field(factory=dict)
     api: int = FIRST_API
     reader: str | None = None
+    error: str | None = "epsilon"
 
     @property
     def key(self) -> str:

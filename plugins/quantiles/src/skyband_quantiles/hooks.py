@@ -13,6 +13,7 @@ def skyband_backends() -> list[BackendInfo]:
             factory="skyband_quantiles.buckets.backend:Buckets",
             summary="histograms that hold more rows the older they are, with certain bounds since any moment",
             guarantee="bounded",
+            error="alpha",
             reference="Datar et al. 2002; Masson, Rim and Lee 2019",
             reader="skyband_quantiles.quantile_reader:BucketsReader",
             lacks={"out-of-order": "a histogram covers consecutive rows"},

@@ -92,6 +92,7 @@ def _matchers() -> list[BackendInfo]:
             factory="skyband_setjoin.matching.minhash_lsh:MinHashLsh",
             summary="verified MinHash bands: for long sets, with a declared recall",
             guarantee="bounded",
+            error=None,
             reference="Broder, 1997; Indyk and Motwani, STOC 1998",
             lacks=_MATCHERS_LACK,
         ),

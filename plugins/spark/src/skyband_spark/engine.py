@@ -8,7 +8,7 @@ from skyband.errors import ConfigError, Problem
 from skyband_jobs.job.checked_job import CheckedJob
 from skyband_jobs.job.engine import JobEngine
 from skyband_jobs.job.progress import Progress, Totals
-from skyband_jobs.tables.model import Sink, Source, file_path
+from skyband_jobs.tables.model import Sink, Source, file_path, local_path
 
 _NO_CHECKPOINT = ("console", "memory", "noop")
 
@@ -71,6 +71,12 @@ class SparkEngine(JobEngine):
         from skyband_spark.sink_log_check import check_belong
 
         check_belong(checkpoint, folder)
+
+    def chosen_before(self, sink: Sink) -> Mapping[str, Any]:
+        from skyband_spark.savepoints.checkpoint_record import chosen_before
+
+        checkpoint = None if sink.checkpoint is None else local_path(sink.checkpoint)
+        return {} if checkpoint is None else chosen_before(checkpoint)
 
     def session_findings(self, job: CheckedJob | None) -> tuple[str, bool]:
         from skyband_spark.job_session import spark_session

@@ -117,6 +117,11 @@ def _backends() -> str:
     rows = [
         ['`sketch = "k-skb"`', "the backend of that name, with default parameters"],
         ['`sketch = { name = "k-skb", epsilon = 0.05 }`', "with parameters; those set by the query are not repeated"],
+        [
+            '`sketch = { error = 0.02, memory = "200 MB" }`',
+            "chosen among those installed, by either limit or both; more in the guide *Which backend should I use*",
+        ],
+        ['`sketch = "auto"`', 'the same as `{ memory = "256 MB" }`: exact if that fits, otherwise the default'],
         ['`distribution = "…"`', "in such a table: the distribution, if two bring a backend of this name"],
     ]
     roles = ", ".join(f"[{name}](roles/{name}.md)" for name in usable_roles())

@@ -1,6 +1,6 @@
 """Checks of a job that go beyond single keys: keys that depend on each other, and the source's columns."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +29,13 @@ class Findings:
     """The problems of a job, and what was built while checking it."""
 
     source: OpenSource
+    backends: Mapping[str, Any]
     bindings: Mapping[str, Binding]
     problems: Sequence[Problem]
+
+
+ChooseBackends = Callable[[Any, OpenSource], Mapping[str, Any]]
+"""Names the backends of a query over a source, where a job gives limits instead. Raises ConfigError."""
 
 
 def check_job(
@@ -38,6 +43,7 @@ def check_job(
     source: Source | None,
     query: Any,
     backends: Mapping[str, Any],
+    choose_backends: ChooseBackends,
     sink: Sink | None,
     engine: JobEngine,
     zone: str | None = None,
@@ -62,8 +68,12 @@ def check_job(
         problems += _ends(source, sink)
     if query is None:
         problems += _unbound(tables.get("query"), opened.schema, backends)
-        return Findings(opened, bindings, problems)
+        return Findings(opened, backends, bindings, problems)
     problems += [] if sink is None else _states_in_text(query, sink)
+    try:
+        backends = choose_backends(query, opened)
+    except ConfigError as error:
+        return Findings(opened, backends, bindings, [*problems, *error.problems])
     bindings, unanswerable = _bound(query, opened, backends, source)
     problems += unanswerable
     if sink is not None and opened.schema is not None and not unanswerable:
@@ -72,7 +82,7 @@ def check_job(
         problems += [] if query.gives_states else _beyond_csv(sink, answers)
         problems += [] if problems else _columns(sink, answers)
     problems += engine.query_problems(query, tables)
-    return Findings(opened, bindings, problems)
+    return Findings(opened, backends, bindings, problems)
 
 
 def _states_in_text(query: Any, sink: Sink) -> list[Problem]:

@@ -54,6 +54,10 @@ class JobEngine(Engine):
     def check_belong(self, checkpoint: Path, folder: Path) -> None:
         """Raise ConfigError if a stream that resumed from this checkpoint would lose or hide answers in a folder."""
 
+    def chosen_before(self, sink: "Sink") -> Mapping[str, Any]:  # noqa: ARG002
+        """By role, the `limits` and the `backend` that they chose when the stream with this sink started."""
+        return {}
+
     def session_findings(self, job: "CheckedJob | None") -> tuple[str, bool]:  # noqa: ARG002
         """Start a session, with a job's settings if there is one, and report whether it has what this engine needs.
 

@@ -19,10 +19,12 @@ from skyband_jobs.job.column_name_clashes import tells_case
 from skyband_jobs.job.engine import JobEngine
 from skyband_jobs.job.job_error import JobError, secrets_hidden
 from skyband_jobs.job.job_file import Edit, assignments, tables_of
+from skyband_jobs.job.opening import OpenSource
 from skyband_jobs.metrics.place import place_of as metrics_place
 from skyband_jobs.metrics.place import problems_of as metrics_problems
 from skyband_jobs.programs.engines import engine_named
 from skyband_jobs.running import bad_rows
+from skyband_jobs.running.backend_choice import Choice, choose_backends, limited
 from skyband_jobs.running.broadcast import broadcast_key, broadcast_problems, broadcast_source
 from skyband_jobs.tables.model import Job, KeyedSink, Sink, Source, absolute, placed
 from skyband_jobs.tables.spark_ddl import ZONE_SETTING
@@ -126,7 +128,11 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: J
     sink = placed(_for_query(sink, query), folder) if sink else None
     aside = {name: placed(one, folder) if one else None for name, one in aside.items()}
     zone = spark.get(ZONE_SETTING)
-    findings = check_job(tables, source, query, backends, sink, engine, zone, path, tells_case(spark))
+    choices = list[Choice]()
+    choose = partial(_choose, backends, engine, sink, choices)
+    limits = {role: choice for role, choice in backends.items() if limited(choice)}
+    named = {role: choice for role, choice in backends.items() if role not in limits}
+    findings = check_job(tables, source, query, named, choose, sink, engine, zone, path, tells_case(spark))
     broadcast = placed(broadcast, folder) if broadcast else None
     misplaced = []
     if broadcast is not None and source is not None:
@@ -148,7 +154,7 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: J
         name,
         source,
         query,
-        backends,
+        findings.backends,
         sink,
         spark,
         shards,
@@ -159,10 +165,28 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: J
         late_rows=aside[bad_rows.LATE],
         broadcast=broadcast,
         metrics=_placed(metrics, folder),
+        limits=limits,
+        choices=[line for choice in choices for line in choice.lines()],
     )
     if problems := _rule_problems(job, engine.name):
         raise ConfigError(*problems)
     return job
+
+
+def _choose(
+    backends: Mapping[str, Any],
+    engine: JobEngine,
+    sink: Sink | None,
+    choices: "list[Choice]",
+    query: "Query",
+    source: OpenSource,
+) -> Mapping[str, Any]:
+    """Names for the backends that the job gives limits for; how each was chosen is added to `choices`."""
+    if not any(map(limited, backends.values())):
+        return backends
+    named, more = choose_backends(query, source, backends, {} if sink is None else engine.chosen_before(sink))
+    choices += more
+    return named
 
 
 def _for_query(sink: Sink, query: "Query | None") -> Sink:

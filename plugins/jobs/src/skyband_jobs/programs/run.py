@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from attrs import asdict
+from skyband.config.literals import literal
 from skyband.errors import ConfigError, EngineError
 from skyband.memory_limit import too_little, used_up
 from skyband.registry import installed
@@ -85,6 +86,8 @@ def run_checked(
     """Run a job that was read for the engine `host`, as `run_job` does."""
     reporter = progress or Progress()
     reporter.about = {"job": job.name, "kind": job.query.kind, "engine": host.name}
+    for role, limits in job.limits.items():
+        reporter.note(f"{role} is {literal(job.backends[role])}, chosen by {literal(limits)}")
     hand_to_plugins(job, reporter)
     try:
         with exported(job, reporter):

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from skyband.errors import ConfigError, EngineError, Problem
-from skyband_jobs.tables.model import Job
+from skyband_jobs.job.checked_job import CheckedJob
 
 from skyband_spark.savepoints.savepoint import fact_text, source_facts
 from skyband_spark.sink_log_check import latest
 
 RECORD = "skyband-job.json"
 _QUERY = "query."
+_BACKENDS = "backends"
 _ROWS = "answers would mix rows that were chosen in different ways"
 _REASONS = {
     "source.explode": _ROWS,
@@ -26,13 +27,15 @@ _REASONS = {
 _POSITION = "the position in the other one is meaningless in this"
 
 
-def check_goes_on(job: Job, checkpoint: Path) -> None:
+def check_goes_on(job: CheckedJob, checkpoint: Path) -> None:
     """Raise ConfigError, with every change, where the job must not resume from a checkpoint; else record the job.
 
     If the stream failed before its first micro-batch, the record is written again.
     """
     path, now = checkpoint / RECORD, _facts(job)
     before = _read(path) if latest(checkpoint / "offsets") >= 0 else {}
+    if _BACKENDS in before:
+        now[_BACKENDS] = before[_BACKENDS]  # the state refuses another backend itself
     names = {*before, *(name for name in now if before and name.startswith(_QUERY))}
     problems = [
         Problem(name, f"was {fact_text(before.get(name))} when the checkpoint was created "
@@ -52,8 +55,16 @@ def check_goes_on(job: Job, checkpoint: Path) -> None:
             raise EngineError(f"the checkpoint {str(checkpoint)!r} cannot be written: {error.strerror}") from error
 
 
-def _facts(job: Job) -> dict[str, Any]:
+def chosen_before(checkpoint: Path) -> dict[str, Any]:
+    """By role, the limits and the backend that they chose when the stream of this checkpoint started."""
+    backends = _read(checkpoint / RECORD).get(_BACKENDS) if latest(checkpoint / "offsets") >= 0 else None
+    return backends if isinstance(backends, dict) else {}
+
+
+def _facts(job: CheckedJob) -> dict[str, Any]:
     source = {f"source.{name}": value for name, value in source_facts(job.source).items()}
+    if job.limits:
+        source[_BACKENDS] = {role: {"limits": job.limits[role], "backend": job.backends[role]} for role in job.limits}
     second = job.broadcast
     if second is None or not second.stream:
         return {**source, "sink.format": job.sink.format}

@@ -1,0 +1,219 @@
+"""Chooses the backend of a role by limits on its error and its memory, judging by the first rows of the source.
+
+Nothing is declared: each candidate answers the query over these rows, and what it keeps is measured.
+"""
+
+import re
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from attrs import field, frozen
+from skyband.config.literals import literal
+from skyband.errors import ConfigError, InputError, PluginError, Problem, suggest
+from skyband.operator.bind_backends import bind
+from skyband.registry import installed
+from skyband.registry.info import BackendInfo
+from skyband.text_tables import aligned, size
+
+from skyband_jobs.job.opening import OpenSource
+from skyband_jobs.running.sample import StateSize, TooSlowError, expected_size, first_rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from skyband.queries.query import Query
+
+AUTO = "auto"
+_KEYS = ("error", "memory")
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmg]?)b\s*", re.IGNORECASE)
+_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+_SLOWER, _SECONDS = 4, 2.0
+"""A candidate may take this many times the CPU seconds of the role's default, or this many seconds."""
+
+
+@frozen
+class Limits:
+    """The most that the error and the state of a backend may be; None: any."""
+
+    error: float | None = None
+    memory: int | None = None
+
+    @classmethod
+    def of(cls, role: str, limits: Any) -> "Limits":
+        """The limits in a job. Raises ConfigError under the role."""
+        if limits == AUTO:
+            return cls(memory=256 * 10**6)
+        problems = [Problem(f"{role}.{key}", f"unknown; {suggest(key, _KEYS)}") for key in limits if key not in _KEYS]
+        error, memory = limits.get("error"), limits.get("memory")
+        if error is not None and not (isinstance(error, float) and 0 < error < 1):
+            message = f"must be a number between 0 and 1, such as 0.02 for 2 % (got {literal(error)})"
+            problems.append(Problem(f"{role}.error", message))
+        nbytes = None if memory is None else parse_size(memory)
+        if memory is not None and nbytes is None:
+            problems.append(Problem(f"{role}.memory", f'must be a size such as "200 MB" (got {literal(memory)})'))
+        if problems:
+            raise ConfigError(*problems)
+        return cls(error, nbytes)
+
+    def __str__(self) -> str:
+        parts = [] if self.error is None else [f"error = {self.error:g}"]
+        return ", ".join(parts if self.memory is None else [*parts, f'memory = "{size(self.memory)}"'])
+
+
+def parse_size(text: Any) -> int | None:
+    """The bytes of a text such as "200 MB"; None if it is not a size."""
+    match = _SIZE.fullmatch(text) if isinstance(text, str) and text.isascii() else None
+    return int(float(match[1]) * _UNITS[match[2].lower()]) or None if match else None
+
+
+def limited(choice: Any) -> bool:
+    """Whether a role's backend is to be chosen by limits, rather than by its name."""
+    return choice == AUTO or (
+        isinstance(choice, Mapping) and "name" not in choice and not set(_KEYS).isdisjoint(choice)
+    )
+
+
+@frozen
+class Candidate:
+    """A backend that could be chosen: the size of its state, or why it cannot be."""
+
+    info: BackendInfo
+    promise: str
+    entry: Mapping[str, Any] = field(factory=dict)
+    """Its name and parameters, as a job has them."""
+    state: StateSize | None = None
+    unfit: str = ""
+
+
+@frozen
+class Choice:
+    """The candidates of a role, the best first, and the number of rows they were measured on."""
+
+    role: str
+    limits: Limits
+    candidates: Sequence[Candidate]
+    rows: int
+
+    @property
+    def best(self) -> Candidate:
+        """Raises ConfigError where none meets the limits, with the nearest."""
+        best = self.candidates[0]
+        if not best.unfit:
+            return best
+        near = next((each for each in self.candidates if each.state is not None), None)
+        nearest = "" if near is None else f"; the nearest is {near.info.name}, which {near.unfit}"
+        raise ConfigError(Problem(self.role, f"no installed backend meets {self.limits}{nearest}"))
+
+    def lines(self) -> list[str]:
+        """A heading and a table of the candidates, as text."""
+        table = [
+            [each.info.name, each.promise, "" if each.state is None else size(each.state.nbytes), _remark(each, place)]
+            for place, each in enumerate(self.candidates)
+        ]
+        heading = f"{self.role} with {self.limits}, judging by the first {self.rows:,} rows:"
+        return [heading, *aligned(["backend", "error", "state", "result"], table, [False, False, True, False])]
+
+
+def _remark(each: Candidate, place: int) -> str:
+    return each.unfit or ("the best" if place == 0 else "also within the limits")
+
+
+def choose_backends(
+    query: "Query", source: OpenSource, backends: Mapping[str, Any], earlier: Mapping[str, Any]
+) -> tuple[dict[str, Any], list[Choice]]:
+    """A job's backends, with a name for each role that has limits, and how each was chosen.
+
+    earlier: by role, the limits and the backend of a stream that goes on, which keeps its backend.
+    Raises ConfigError under `backends`, with every problem at once; InputError where a row cannot be read.
+    """
+    named, choices, problems = dict(backends), list[Choice](), list[Problem]()
+    for role in [role for role in query.asked_roles if limited(backends.get(role))]:
+        before = earlier.get(role, {})
+        if before.get("limits") == backends[role]:
+            named[role] = before["backend"]
+            continue
+        try:
+            choices.append(choice_of(role, Limits.of(role, backends[role]), query, source, backends))
+            named[role] = dict(choices[-1].best.entry)
+        except ConfigError as error:
+            problems += [problem.within("backends") for problem in error.problems]
+    if problems:
+        raise ConfigError(*problems)
+    return named, choices
+
+
+def choice_of(role: str, limits: Limits, query: "Query", source: OpenSource, backends: Mapping[str, Any]) -> Choice:
+    """Measure the installed backends of a role on the first rows of a source.
+
+    Raises ConfigError where there are no rows to measure on.
+    """
+    rows = None if source.rows is None else first_rows(query, source.rows, query.columns)
+    if rows is None:
+        message = (
+            "needs rows to measure on, but this process cannot read the source yet: give the backend's `name`, which "
+            "`skyband check` finds for a file of such rows"
+        )
+        raise ConfigError(Problem(role, message))
+    others = {name: choice for name, choice in backends.items() if name != role and not limited(choice)}
+    candidates = sorted(_candidates(role, limits, query, rows, others), key=lambda each: _order(each, role, limits))
+    return Choice(role, limits, candidates, len(rows))
+
+
+def _order(each: Candidate, role: str, limits: Limits) -> tuple[Any, ...]:
+    """The best first: the least memory if only the error is limited, otherwise the strongest promise."""
+    nbytes = float("inf") if each.state is None else each.state.nbytes
+    promise = each.info.guarantee != "exact", each.info.name != installed().role(role).default
+    by_size = limits.memory is None or each.unfit
+    return (bool(each.unfit), nbytes, *promise) if by_size else (False, *promise, nbytes)
+
+
+def _candidates(
+    role: str, limits: Limits, query: "Query", rows: "pa.Table", others: Mapping[str, Any]
+) -> Iterator[Candidate]:
+    """Each backend of the role, the default first, as it sets how long the others may take."""
+    default, most = installed().role(role).default, None
+    for info in sorted(installed().backends(role), key=lambda info: info.name != default):
+        entry, promise, unfit = _asked_of(info, limits)
+        if unfit:
+            yield Candidate(info, promise, entry, None, unfit)
+            continue
+        try:
+            bindings = bind(query, rows.schema, {**others, role: entry})
+            expected_size(query, bindings, rows.slice(0, 1000))  # compiles its kernels
+            before = time.process_time()
+            state = expected_size(query, bindings, rows, most)
+            seconds = time.process_time() - before
+        except TooSlowError:
+            yield Candidate(info, promise, entry, None, f"takes more than {most:.1f} s for {len(rows):,} rows")
+        except ConfigError as error:
+            yield Candidate(info, promise, entry, None, error.problems[0].message)
+        except (InputError, PluginError) as error:
+            yield Candidate(info, promise, entry, None, str(error))
+        else:
+            most = most or max(_SLOWER * seconds, _SECONDS)
+            yield Candidate(info, promise, entry, state, _too_large(state, limits))
+
+
+def _too_large(state: StateSize, limits: Limits) -> str:
+    over = limits.memory is not None and state.nbytes > limits.memory
+    return f"needs {size(state.nbytes)} of memory" if over else ""
+
+
+def _asked_of(info: BackendInfo, limits: Limits) -> tuple[dict[str, Any], str, str]:
+    """A backend with the parameters that meet a limit on the error, its promise, and why it cannot meet it."""
+    entry: dict[str, Any] = {"name": info.name}
+    if info.guarantee == "exact":
+        return entry, "exact", ""
+    if info.guarantee != "bounded":
+        return entry, "no promise", "promises nothing: give its `name` to take it"
+    if limits.error is None:
+        return entry, _default_promise(info), ""
+    if info.error is None:
+        return entry, "bounded", "has no parameter that bounds its error"
+    return {**entry, info.error: limits.error}, f"{info.error} = {limits.error:g}", ""
+
+
+def _default_promise(info: BackendInfo) -> str:
+    fields = attrs.fields_dict(installed().load_class(info))
+    return f"{info.error} = {fields[info.error].default:g}" if info.error in fields else "bounded"

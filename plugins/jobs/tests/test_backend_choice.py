@@ -1,0 +1,181 @@
+"""Backends chosen by limits on error and memory, judging by the first rows of a job's source."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from skyband.engines.reference import LocalEngine
+from skyband_jobs import JobError, read_job
+from skyband_jobs.job.engine import JobEngine
+from skyband_jobs.job.opening import OpenSource
+from skyband_jobs.running import backend_choice
+from skyband_jobs.running.backend_choice import Limits, choice_of, parse_size
+from skyband_jobs.running.sample import expected_size
+
+KINDS = {
+    "sketch": 'kind = "distinct-count"\nitem = "id"\nwindows = ["10 minutes"]\nevery = "1 minute"',
+    "total-ranker": 'kind = "heavy-hitters"\nobject = "id"\nwindows = ["10 minutes"]\nevery = "1 minute"\nk = 3',
+    "quantile-sketch": 'kind = "quantiles"\nvalue = "value"\nat = [0.5]\nwindows = ["10 minutes"]\nevery = "1 minute"',
+    "set-matcher": 'kind = "near-duplicates"\nid = "row"\ntokens = "words"\nthreshold = 0.6\nwindow = "1 minute"',
+    "pair-ranker": 'kind = "top-k-pairs"\nid = "row"\ntokens = "words"\nk = 3\nwindow = "1 minute"\nevery = "1 minute"',
+}  # fmt: skip
+
+
+@pytest.fixture
+def job(tmp_path):
+    """Writes a job with 20,000 rows of 20 minutes; called with a role, its backend, and further changes."""
+    numbers = np.random.default_rng(5)
+    times = np.arange(20_000) * 60_000
+    ids = numbers.integers(0, 15_000, 20_000)
+    words = [[f"w{word}" for word in row] for row in numbers.integers(0, 30, (20_000, 4)).tolist()]
+    rows = pa.table({
+        "ts": pa.array(times, pa.timestamp("us", "UTC")), "id": ids, "value": numbers.random(20_000),
+        "row": np.arange(20_000), "words": words,
+    })  # fmt: skip
+    (tmp_path / "rows").mkdir()
+    pq.write_table(rows, tmp_path / "rows" / "a.parquet")
+
+    def read(role, choice, *sets, engine="local", kind=None):
+        text = (
+            f'[source]\nformat = "parquet"\npath = "rows"\n[query]\ntime = "ts"\n{KINDS[kind or role]}\n'
+            f'[backends]\n{role} = {choice}\n[sink]\nformat = "parquet"\npath = "answers"\n'
+        )
+        (tmp_path / "job.toml").write_text(text)
+        return read_job(tmp_path / "job.toml", sets, engine)
+
+    return read
+
+
+def problem(job, role, choice, *sets, **options):
+    with pytest.raises(JobError) as caught:
+        job(role, choice, *sets, **options)
+    return str(caught.value)
+
+
+def states(found, role, **limits):
+    """The bytes that each backend of a role takes, best first."""
+    choice = choice_of(role, Limits(**limits), found.query, found.open_source, {})
+    return {each.info.name: each.state.nbytes for each in choice.candidates if each.state is not None}
+
+
+def test_with_memory_for_it_the_exact_backend_is_taken(job):
+    found = job("sketch", '{ memory = "1 GB" }')
+    assert found.backends == {"sketch": {"name": "exact"}}
+    assert found.bindings["sketch"].info.name == "exact"
+    assert found.limits == {"sketch": {"memory": "1 GB"}}
+
+
+def test_with_less_memory_the_role_s_default_is_taken_with_the_error_that_is_allowed(job):
+    sizes = states(job("sketch", '"exact"'), "sketch")
+    assert sizes["pcsa-ml"] < sizes["exact"]
+    between = (sizes["pcsa-ml"] + sizes["exact"]) // 2
+    found = job("sketch", f'{{ error = 0.05, memory = "{between} B" }}')
+    assert found.backends == {"sketch": {"name": "pcsa-ml", "epsilon": 0.05}}
+
+
+def test_where_only_the_error_is_limited_the_smallest_state_is_taken(job):
+    found = job("sketch", "{ error = 0.02 }")
+    sizes = states(found, "sketch", error=0.02)
+    assert min(sizes, key=sizes.get) == found.backends["sketch"]["name"] == next(iter(sizes))
+    assert sizes["exact"] > sizes["pcsa-ml"]
+
+
+def test_auto_means_256_megabytes(job):
+    assert Limits.of("sketch", "auto") == Limits.of("sketch", {"memory": "256 MB"}) == Limits(memory=256_000_000)
+    assert job("sketch", '"auto"').backends["sketch"] == {"name": "exact"}
+
+
+def test_an_error_that_no_sketch_can_have_leaves_the_exact_one(job):
+    found = job("sketch", "{ error = 0.00001 }")
+    assert found.backends["sketch"] == {"name": "exact"}
+    assert any("must be at least 0.001" in line for line in found.choices)
+
+
+def test_where_nothing_is_small_enough_the_nearest_is_named(job):
+    text = problem(job, "sketch", '{ memory = "1 KB" }')
+    assert 'no installed backend meets memory = "1.0 KB"; the nearest is pcsa-ml, which needs' in text
+
+
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [
+        ("{ memory = 200 }", 'backends.sketch.memory: must be a size such as "200 MB" (got 200)'),
+        ('{ memory = "much" }', "backends.sketch.memory: must be a size such as \"200 MB\" (got 'much')"),
+        ('{ memory = "0 MB" }', "backends.sketch.memory: must be a size"),
+        ("{ error = 1.0 }", "backends.sketch.error: must be a number between 0 and 1, such as 0.02 for 2 % (got 1.0)"),
+        ("{ error = nan }", "backends.sketch.error: must be a number between 0 and 1"),
+        ('{ error = 0.1, memroy = "1 GB" }', "backends.sketch.memroy: unknown; did you mean 'memory'?"),
+        ('{ name = "k-skb", memory = "1 GB" }', "backends.sketch.memory: unknown; known: delta"),
+    ],
+)
+def test_limits_that_are_none_are_problems(job, choice, said):
+    assert said in problem(job, "sketch", choice)
+
+
+def test_sizes():
+    assert [parse_size(text) for text in ("1B", "2 KB", "1.5 mb", " 3 GB ", "4", "MB", "-1 MB", "1e3 MB", None)] == [
+        1, 2000, 1_500_000, 3_000_000_000, None, None, None, None, None,
+    ]  # fmt: skip
+
+
+def test_a_stream_without_rows_yet_needs_a_name(job, tmp_path):
+    (tmp_path / "none").mkdir()
+    changes = ("source.path=none", "source.stream=true", "source.schema=ts TIMESTAMP, id BIGINT")
+    text = problem(job, "sketch", "{ error = 0.1 }", *changes, "sink.checkpoint=kept", engine="spark")
+    assert "backends.sketch: needs rows to measure on" in text
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_any_role_is_chosen_and_its_job_answers(job, kind):
+    found = job(kind, '"auto"')
+    assert found.bindings[kind].info.guarantee == "exact"
+    run = found.begin_on(LocalEngine())
+    for batch in found.rows.batches(found.query.columns):
+        run.add(batch)
+    assert run.finish().num_rows
+
+
+@pytest.mark.parametrize("kind", ["sketch", "total-ranker", "quantile-sketch"])
+def test_what_is_expected_of_a_longer_window_is_right_within_a_factor_of_two(job, kind):
+    found = job(kind, '"exact"')
+    rows = pa.Table.from_batches(list(found.rows.batches(found.query.columns)))
+    whole = expected_size(found.query, found.bindings, rows)
+    start = expected_size(found.query, found.bindings, rows.slice(0, len(rows) // 8))
+    assert 0.5 < start.nbytes / whole.nbytes < 2
+    assert 0.5 < start.retained / whole.retained < 2
+
+
+def test_a_backend_that_takes_far_longer_than_the_default_is_left_out(job, monkeypatch):
+    monkeypatch.setattr(backend_choice, "_SECONDS", 0.0)
+    monkeypatch.setattr(backend_choice, "_SLOWER", 0.01)
+    found = job("sketch", '"auto"')
+    assert found.backends["sketch"] == {"name": "pcsa-ml"}
+    assert sum("takes more than" in line for line in found.choices) == 4
+
+
+def test_a_stream_that_goes_on_keeps_its_backend(job, monkeypatch):
+    limits = {"sketch": {"memory": "1 KB"}}
+    before = {"sketch": {"limits": limits["sketch"], "backend": {"name": "k-skb", "epsilon": 0.2}}}
+    monkeypatch.setattr(JobEngine, "chosen_before", lambda self, sink: before)
+    found = job("sketch", '{ memory = "1 KB" }')
+    assert found.backends == {"sketch": {"name": "k-skb", "epsilon": 0.2}}
+    assert not found.choices
+    assert "the nearest is" in problem(job, "sketch", '{ memory = "2 KB" }')  # other limits are a new choice
+
+
+def test_a_record_in_a_checkpoint_is_read_by_spark_s_engine(tmp_path, job):
+    record = {"sketch": {"limits": {"error": 0.1}, "backend": {"name": "k-skb", "epsilon": 0.1}}}
+    (tmp_path / "kept" / "offsets").mkdir(parents=True)
+    (tmp_path / "kept" / "skyband-job.json").write_text(json.dumps({"backends": record}))
+    stream = ("source.stream=true", "source.schema=ts TIMESTAMP, id BIGINT", "sink.checkpoint=kept")
+    assert job("sketch", "{ error = 0.1 }", *stream, engine="spark").backends["sketch"]["name"] != "k-skb"
+    (tmp_path / "kept" / "offsets" / "0").write_text("v1")
+    assert job("sketch", "{ error = 0.1 }", *stream, engine="spark").backends["sketch"]["name"] == "k-skb"
+
+
+def test_without_a_source_in_this_process_there_is_nothing_to_measure(job):
+    found = job("sketch", '"exact"')
+    with pytest.raises(Exception, match="needs rows to measure on"):
+        choice_of("sketch", Limits(error=0.1), found.query, OpenSource(found.schema), {})
