@@ -30,7 +30,7 @@ def main(environment: str, options: list[str]) -> None:
     name = environment.removeprefix("alone-")
     check_installed(name)
     tests = ROOT / "plugins" / name / "tests"
-    run("-m", "pytest", "-m", "not slow and not spark", "-n", "2", "--timeout=1800", *options, str(tests))
+    run("-m", "pytest", "-m", "not slow and not spark", "-n", "2", "--timeout=600", *options, str(tests))
     brought = brought_by(f"skyband-{name}")
     for one in brought:
         run("-m", "skyband", "verify", one)
