@@ -3,7 +3,8 @@
 python tests/near/run_near.py [--since COMMIT] [options of pytest]
 
 For each changed module it takes the test files that import it; if there are none, those that import a module which
-imports it, and so on; those of its distribution if it is only reached by an entry point. Changed pages run the tests of documentation. Options of pytest follow, such as -x.
+imports it, and so on; those of its distribution if it is only reached by an entry point. Changed pages run the tests
+of documentation. Options of pytest follow, such as -x.
 """
 
 import argparse
