@@ -100,3 +100,40 @@ def test_a_user_without_a_home_gets_no_folder_named_after_it(first, user):
     place = user(first, number="1", XDG_CACHE_HOME="~/cache")[2]
     assert place == str(first / "ours" / "__pycache__")
     assert not (first / "~").exists()
+
+
+LOADED = """
+import sys
+import numpy as np
+from numba import njit
+from skyband.kernels import nested
+
+@njit(cache=True)
+def answer(number):
+    if number < 0:
+        raise ValueError("below zero")
+    return len({number, number + 1}), np.sort(np.full(2, number / 2)), hash((number, "a")) & 1 < 2
+
+for number in map(eval, sys.argv[1:]):
+    count, halves, hashed = answer(number)
+    try:
+        answer(-number)
+    except ValueError as error:
+        print(count, *halves, hashed, error, "numba.np.linalg" in sys.modules)
+"""
+
+
+def test_a_cached_kernel_is_loaded_without_the_modules_by_which_numba_compiles(tmp_path):
+    """One that fails, allocates, hashes and has a set; the process can still compile another."""
+    script, own = tmp_path / "loaded.py", {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    script.write_text(LOADED)
+
+    def lines(*numbers):
+        command = [sys.executable, str(script), *numbers]
+        return subprocess.run(command, capture_output=True, text=True, check=True, env=own).stdout.splitlines()
+
+    answers = "2 2.0 2.0 True below zero"
+    assert lines("4") == [f"{answers} True"]
+    assert lines("4") == [f"{answers} False"]
+    assert lines("4", "4.0") == [f"{answers} False", f"{answers} True"]
+    assert lines("4.0", "4") == [f"{answers} False"] * 2

@@ -30,28 +30,23 @@ class Failure(click.ClickException):
 
     exit_code = 1
     as_json = False
+    prefix = "error: "
 
     def show(self, file: Any = None) -> None:
+        text = visible(redact(self.message), keep="\n\t")
         if self.as_json:
-            self._say_as_json()
-            return
-        lines = visible(redact(self.message), keep="\n\t").split("\n")
-        click.echo("\n".join(["error: " + (lines[0] or "failed"), *lines[1:]]), err=True, file=file)
+            from skyband.cli.json_lines import say_error
 
-    def _say_as_json(self) -> None:
-        from skyband.cli.json_lines import say_error
-
-        say_error(visible(redact(self.message), keep="\n\t"))
+            say_error(text)
+        else:
+            first, *others = text.split("\n")
+            click.echo("\n".join([self.prefix + (first or "failed"), *others]), err=True, file=file)
 
 
 class Problems(Failure):
     """Several faults, one per line, each with its place."""
 
-    def show(self, file: Any = None) -> None:
-        if self.as_json:
-            self._say_as_json()
-        else:
-            click.echo(visible(redact(self.message), keep="\n\t"), err=True, file=file)
+    prefix = ""
 
 
 class Commands(click.Group):

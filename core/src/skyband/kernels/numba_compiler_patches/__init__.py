@@ -1,7 +1,7 @@
 """Fixes of numba: its cache of compiled kernels on disk, and signals that arrive while a kernel runs.
 
 The cache fixes (`without_cache`, `cache_invalidation`), compilation by one process at a time (`compiling_once`) and one
-cache per user (`content_cache`) wrap six functions; they are skipped only if one of those is missing. Safety from
+cache per user (`content_cache`) wrap six functions; they are skipped only if one that they need is missing. Safety from
 signals (`signal_safe_returns`) replaces the way two kinds of values are created, and is skipped likewise.
 
 Nothing is changed unless everything it needs is there. Faster compilation is the task of skyband-jit.
@@ -28,11 +28,11 @@ def keeps_with_care() -> bool:
     except (ImportError, AttributeError) as error:
         _notice(f"not as expected ({error}), so that kernels are not cached on disk")
         return False
-    without_cache.compile_without_a_folder()  # first, as it sees what numba refuses
+    look_by_content()  # first, as the others wrap what it replaces
+    without_cache.compile_without_a_folder()  # then, as it sees what numba refuses
     cache_invalidation.compile_what_cannot_be_read()
     cache_invalidation.compile_where_a_callee_changed()
     compiling_once.compile_once()
-    look_by_content()
     return True
 
 
@@ -49,8 +49,9 @@ def returns_safely() -> bool:
 
 
 def _look_at_caching(kept: Any, file: Any, dispatcher: Any) -> None:
-    """Raises AttributeError or ImportError if numba lacks one of the six functions, or they take other arguments."""
+    """Raises AttributeError or ImportError if numba lacks one of these functions, or they take other arguments."""
     _ = kept.load_overload, kept.save_overload, file._load_index, file._load_data, dispatcher.compile
+    _ = kept._load_overload, kept._guard_against_spurious_io_errors
     stamps = "source_stamp" in inspect.signature(file).parameters and len(inspect.signature(kept).parameters) == 1
     if not stamps:
         raise ImportError("its cache takes other arguments")

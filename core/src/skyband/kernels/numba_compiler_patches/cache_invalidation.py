@@ -80,8 +80,8 @@ def _with_callees(begin: Callable[..., None]) -> Callable[..., None]:
 
 @cache
 def uses_core(module: ModuleType) -> bool:
-    """Whether a module, or one whose kernels it calls, imports from `skyband.kernels`."""
-    return any(map(_imports_core, (module, *_callees(module))))
+    """Whether a module is Skyband's, or it or one whose kernels it calls imports from `skyband.kernels`."""
+    return module.__name__.startswith("skyband") or any(map(_imports_core, (module, *_callees(module))))
 
 
 @cache

@@ -17,13 +17,15 @@ from types import ModuleType
 from typing import Any
 
 from numba.core import config
-from numba.core.caching import CacheImpl, UserWideCacheLocator
+from numba.core.caching import Cache, CacheImpl, UserWideCacheLocator
+from numba.core.runtime import rtsys
 from numba.misc.appdirs import AppDirs
 
 from skyband.kernels.numba_compiler_patches.cache_invalidation import content_of, sources_of, uses_core
 
 _USABLE: set[str] = set()
 """Folders that this process has written to."""
+_usual_load_overload = Cache.load_overload
 
 
 class ContentCacheLocator(UserWideCacheLocator):
@@ -54,9 +56,20 @@ class ContentCacheLocator(UserWideCacheLocator):
 
 
 def look_by_content() -> None:
-    """Make numba look there first, unless the user has chosen other places."""
+    """Make numba look there first, unless the user has chosen other places, and load only what it needs to run."""
     if ContentCacheLocator not in CacheImpl._locator_classes:
         CacheImpl._locator_classes.insert(0, ContentCacheLocator)
+        Cache.load_overload = _load_overload
+
+
+def _load_overload(numba_cache: Any, signature: Any, context: Any) -> Any:
+    """Loads our kernels without the 50 modules by which numba compiles its own functions, and without SciPy."""
+    if not isinstance(getattr(numba_cache._impl, "locator", None), ContentCacheLocator):
+        return _usual_load_overload(numba_cache, signature, context)
+    rtsys.initialize(context)
+    import_module("numba.cpython.hashing")  # machine code may refer to Python's seed of hashes
+    with numba_cache._guard_against_spurious_io_errors():
+        return numba_cache._load_overload(signature, context)
 
 
 @cache
