@@ -47,17 +47,19 @@ def test_a_narrow_terminal_leaves_out_spare_columns_and_says_which(monkeypatch):
     head = ["backend", "guarantee", "error", "bytes", "snapshot", "rows/s", ""]
     rows = [["pcsa-ml", "bounded", "0.4 %", "1 KB", "2 KB", "3 M", ""]]
     spare = ("snapshot", "guarantee", "error")
-    assert text_tables.fitting(head, rows, spare, 200) == [0, 1, 2, 3, 4, 5], "nothing is said in the last one"
-    assert [head[place] for place in text_tables.fitting(head, rows, spare, 40)] == [
+    assert text_tables.fitting(head, rows, spare, 200, 32) == [0, 1, 2, 3, 4, 5], "nothing is said in the last one"
+    assert [head[place] for place in text_tables.fitting(head, rows, spare, 39, 32)] == [
         "backend",
         "error",
         "bytes",
         "rows/s",
     ]
-    assert [head[place] for place in text_tables.fitting(head, rows, spare, 1)] == ["backend", "bytes", "rows/s"]
+    assert [head[place] for place in text_tables.fitting(head, rows, spare, 1, 32)] == ["backend", "bytes", "rows/s"]
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("COLUMNS", "39")
     assert text_tables.table(head, rows, Terminal(), spare=spare) == ["guarantee", "snapshot"]
+    assert text_tables.table(head, rows, io.StringIO(), spare=spare) == ["guarantee", "snapshot"]
+    monkeypatch.delenv("COLUMNS")
     assert text_tables.table(head, rows, io.StringIO(), spare=spare) == []
 
 

@@ -209,7 +209,7 @@ def test_a_place_that_is_full_ends_the_run_and_leaves_nothing(visits, run, tmp_p
         ended = run(keys, *STREAM)
     assert ended.exit_code == 1
     assert f"query.{name}_rows.path" in ended.stderr
-    assert "File too large: free some space or choose another path" in ended.stderr
+    assert "File too large: choose another path, or free some space" in ended.stderr
     assert not any(list((tmp_path / folder).glob("part*")) for folder in ("counts", name))
 
 

@@ -64,7 +64,7 @@ def test_every_backend_can_be_described(folder, key):
 def test_describe_says_what_the_class_and_the_plugin_say(folder):
     told = folder.call("describe", "sketch/pcsa-ml").stdout
     row = next(line for line in told.splitlines() if line.startswith("epsilon"))
-    assert row.split()[1:3] == ["float", "0.02"]
+    assert row.startswith("epsilon  float, default 0.02, at least ")
     assert "at least 0.001 and below 1" in row
     for word in ("guarantee", "bounded", "paper", "skyband-distinct", "the role's default"):
         assert word in told
@@ -80,12 +80,14 @@ def test_describe_says_what_the_class_and_the_plugin_say(folder):
         ("sketch/", "must be ROLE/NAME"),
         (
             "k-skb",
-            "must be ROLE/NAME (got 'k-skb'); did you mean quantile-sketch/k-skb or sketch/k-skb",
+            "query/KIND or engine/NAME (got 'k-skb'); did you mean quantile-sketch/k-skb or sketch/k-skb",
         ),
-        ("zzz", "must be ROLE/NAME (got 'zzz'); skyband backends lists them"),
+        ("zzz", "(got 'zzz'); `skyband backends`, `queries` and `engines` list them"),
+        ("distinct-cont", "did you mean query/distinct-count?"),
+        ("spark", "did you mean engine/spark?"),
         (
             "kskb",
-            "must be ROLE/NAME (got 'kskb'); did you mean quantile-sketch/k-skb or sketch/k-skb",
+            "query/KIND or engine/NAME (got 'kskb'); did you mean quantile-sketch/k-skb or sketch/k-skb",
         ),
     ],
 )

@@ -43,13 +43,15 @@ def measured(called):
 def test_a_table_shows_each_backend_next_to_the_exact_one(folder):
     called = compare(folder)
     assert called.exit_code == 0, called.stderr
-    title, head, *rows, meaning = called.stdout.splitlines()
+    title, *tables, meaning = called.stdout.replace(" rows\n", " rows\n\n").split("\n\n")
     assert title == "distinct-count of job, 57 rows"
+    heads = " ".join(table.splitlines()[0] for table in tables)
     for column in ("backend", "guarantee", "error", "retained", "bytes", "rows/s", "median", "p99", "first call"):
-        assert column in head
-    assert [row.split("  ")[0] for row in rows] == ["pcsa-ml", "k-skb epsilon=0.3", "exact"]
-    assert rows[-1].endswith("reference")
-    assert meaning.startswith("error: relative error of the count, compared with exact; latency: of a moment")
+        assert column in heads
+    for table in tables:
+        assert [row.split("  ")[0] for row in table.splitlines()[1:]] == ["pcsa-ml", "k-skb epsilon=0.3", "exact"]
+    assert tables[-1].endswith("reference")
+    assert meaning.startswith("error: relative error of the count, compared with exact\n")
     assert not (folder.home / "counts").exists(), "nothing is written to the job's sink"
 
 
@@ -192,7 +194,6 @@ def test_on_a_terminal_the_row_is_red(folder, acme, monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
     called = folder.call("compare", folder.job, "--backends", "sketch=pcsa-ml,breaks,exact", TERM="xterm")
     assert re.search(r"\x1b\[31mbreaks  failed: LookupError: no luck <today>", called.stdout)
-    assert "no room for" in called.stdout
     plain = re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", called.stdout)
     assert all(len(line) <= 90 for line in plain.splitlines())
 

@@ -229,7 +229,11 @@ def test_of_many_rows_the_first_are_looked_at(folder, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("words.txt", "hello world\nthis is nothing\n", "'words.txt' has no column of times: it needs text such as"),
+        (
+            "words.txt",
+            "hello world\nthis is nothing\n",
+            "'words.txt' has no column of times, only value string: it needs text such as",
+        ),
         ("no_times.csv", "a,b\n2,x\n1,y\n", "has no column of times"),
         ("empty.csv", "", "is empty"),
         ("broken.json", '{"a": \n', "broken.json"),

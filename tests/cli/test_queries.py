@@ -51,7 +51,7 @@ def test_what_describe_says_of_a_key(folder):
 @pytest.mark.parametrize(
     ("key", "said"),
     [
-        ("top-k", "must be query/KIND (got 'top-k'); did you mean query/top-k?"),
+        ("top-k", "must be ROLE/NAME, query/KIND or engine/NAME (got 'top-k'); did you mean query/top-k?"),
         ("query/topk", "unknown query 'topk'; did you mean 'top-k'?"),
         ("query/", "must be query/KIND, such as query/"),
         ("query", "must be query/KIND, such as query/"),

@@ -281,7 +281,7 @@ def test_a_made_plugin_of_every_kind_installs_is_listed_verified_and_passes_its_
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "give one of --role ROLE, for a backend, --query, --format, --new-role, --command"),
+        ([], "give one of --role ROLE (for a backend), --query, --format, --new-role, --command"),
         (["--role", "sketch", "--query", "x"], "give one of --role ROLE"),
         (["--format", "x", "--command", "x"], "give one of --role ROLE"),
         (["--format", "csv"], "format/csv is taken: it comes with Skyband itself"),

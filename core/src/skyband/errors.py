@@ -116,4 +116,4 @@ def suggest(word: str, words: Iterable[str]) -> str:
     meant = closest(word, names)
     if meant is not None:
         return f"did you mean {meant!r}?"
-    return f"known: {', '.join(names)}" if names else "none is known"
+    return f"known: {', '.join(names)}" if names else "there are none"

@@ -24,21 +24,25 @@ def table(
     spare: Sequence[str] = (),
     flush: Sequence[bool] | None = None,
 ) -> list[str]:
-    """Write a table to `out` (stdout), and return the columns that do not fit a narrow terminal.
+    """Write a table to `out` (stdout), and return the columns that do not fit.
 
-    styles: by column, for terminals. spare: columns to drop there, in this order. flush: which columns to align right;
-    None: columns of numbers. If `out` is not a terminal, all columns are written.
+    styles: by column, for terminals. spare: columns to drop, in this order. flush: which columns to align right;
+    None: columns of numbers. If `out` is not a terminal and COLUMNS is not set, all columns are written.
     """
     stream = sys.stdout if out is None else out
     cells = [list(row) for row in rows]
     headers = [visible(name) for name in headers]
     right = flush or [bool(cells) and all(_is_number(row[place]) for row in cells) for place in range(len(headers))]
     texts = [[text(value) for value in row] for row in cells]
-    if is_terminal(stream):
-        return _rendered(headers, texts, right, styles or {}, spare, stream)
-    for line in aligned(headers, texts, right):
-        print(line, file=stream)
-    return []
+    drawn = is_terminal(stream)
+    places = fitting(headers, texts, spare, width(sys.maxsize), _FOLDED if drawn else sys.maxsize)
+    fitted, right = [headers[place] for place in places], [right[place] for place in places]
+    lines = [[row[place] for place in places] for row in texts]
+    if drawn:
+        _draw(fitted, lines, right, styles or {}, stream)
+    else:
+        print(*aligned(fitted, lines, right), sep="\n", file=stream)
+    return [name for place, name in enumerate(headers) if place not in places and any(row[place] for row in texts)]
 
 
 def aligned(headers: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool]) -> list[str]:
@@ -107,51 +111,51 @@ def can_show(marks: str, out: IO[str] | None = None) -> bool:
     return True
 
 
-def width(out: IO[str] | None = None) -> int:
-    """Columns of the terminal; 100 without one."""
-    return shutil.get_terminal_size((100, 24)).columns if is_terminal(out or sys.stdout) else 100
+def width(otherwise: int = 80) -> int:
+    """Columns of the terminal, or as COLUMNS says; `otherwise` without both."""
+    return shutil.get_terminal_size((otherwise, 24)).columns
 
 
 def _is_number(value: Any) -> bool:
     return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
-def fitting(headers: Sequence[str], rows: Sequence[Sequence[str]], spare: Sequence[str], width: int) -> list[int]:
-    """The columns with content; `spare` ones are dropped in order until the rest fits `width`."""
-    wide = [min(max(map(len, column)), _FOLDED) for column in zip(headers, *rows, strict=True)]
+def fitting(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], spare: Sequence[str], width: int, folded: int
+) -> list[int]:
+    """The columns with content; `spare` ones are dropped in order until the rest fits `width`.
+
+    folded: the most characters that a cell needs in one line.
+    """
+    wide = [min(max(map(len, column)), folded) for column in zip(headers, *rows, strict=True)]
     places = [place for place, name in enumerate(headers) if name or any(row[place] for row in rows)]
     for name in spare:
-        if sum(wide[place] + 3 for place in places) <= width:
+        if sum(wide[place] + 2 for place in places) - 2 <= width:
             break
         places = [place for place in places if headers[place] != name]
     return places
 
 
 _FOLDED = 32
-"""The most characters of a cell for which a column needs room: longer cells are folded."""
+"""The most characters of a cell for which a column needs room on a terminal: longer cells are folded."""
 
 
-def _rendered(
+def _draw(
     headers: Sequence[str],
     rows: Sequence[Sequence[str]],
     right: Sequence[bool],
     styles: Mapping[str, str],
-    spare: Sequence[str],
     out: IO[str],
-) -> list[str]:
+) -> None:
     from rich import box
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(file=out, width=width(out))
-    fitted = fitting(headers, rows, spare, console.width)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for place in fitted:
-        name = headers[place]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, show_edge=False, header_style="bold")
+    for name, flush in zip(headers, right, strict=True):
         style = styles.get(name, "")
-        table.add_column(Text(name), justify="right" if right[place] else "left", style=style, overflow="fold")
+        table.add_column(Text(name), justify="right" if flush else "left", style=style, overflow="fold")
     for row in rows:
-        table.add_row(*(Text(row[place]) for place in fitted))  # Text, because a value may hold rich's markup
-    console.print(table)
-    return [name for place, name in enumerate(headers) if place not in fitted and any(row[place] for row in rows)]
+        table.add_row(*map(Text, row))  # Text, because a value may hold rich's markup
+    Console(file=out, width=width()).print(table)

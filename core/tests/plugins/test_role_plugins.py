@@ -208,7 +208,7 @@ def test_without_its_default_it_says_what_to_install(acme):
         ran = call(*arguments)
         assert ran.exit_code != 0
         assert "pip install acme-backends" in ran.stderr, (arguments, ran.stderr)
-    assert " tally: unknown backend 'plain'; none is known; it comes with acme-backends:" in call("queries").stdout
+    assert " tally: unknown backend 'plain'; there are none; it comes with acme-backends:" in call("queries").stdout
     assert works_otherwise(call)
 
 

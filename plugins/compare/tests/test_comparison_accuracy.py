@@ -71,7 +71,7 @@ def test_counts_are_held_against_those_of_their_own_group_moment_and_window():
     found = accuracy(COUNTS, counts(answers), counts(exact))
     assert found.error == pytest.approx((0.01 + 0.2 + 0) / 3)
     assert found.largest == pytest.approx(0.2)
-    assert found.figures == {"within low and high": pytest.approx(2 / 3)}
+    assert found.figures == {"in bounds": pytest.approx(2 / 3)}
     assert found.equal == pytest.approx(1 / 3)
     assert found.errors.tolist() == pytest.approx([(0.01 + 0.2) / 2, 0])
 
@@ -80,14 +80,14 @@ def test_counts_are_held_against_those_of_their_own_group_moment_and_window():
 @pytest.mark.parametrize("value", [4, 5, 6])
 def test_bounds_hold_for_the_exact_count_whatever_the_answer(low, high, held, value):
     found = accuracy(COUNTS, counts([("x", 1, "1 hour", value, low, high)]), counts([("x", 1, "1 hour", 5, 5, 5)]))
-    assert found.figures == {"within low and high": held}
+    assert found.figures == {"in bounds": held}
 
 
 def test_a_missing_or_extra_count_has_an_error_of_1():
     exact = [("x", 1, "1 hour", 9, 9, 9), ("x", 3, "1 hour", 4, 4, 4)]
     answers = [("x", 1, "1 hour", 9, 9, 9), ("x", 2, "1 hour", 4, 4, 4)]
     found = accuracy(COUNTS, counts(answers), counts(exact))
-    assert (found.error, found.figures["within low and high"]) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
+    assert (found.error, found.figures["in bounds"]) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
 
 
 def test_a_count_that_is_not_a_number_has_an_infinite_error():
@@ -151,4 +151,4 @@ def test_errors_are_relative_in_any_unit():
 
     found = accuracy(asked, answers([0.01, 0.05, -0.2, 0.0]), answers([value for *_, value in rows]))
     assert found.errors.tolist() == pytest.approx([1.0, 0.25, 0.0, 0.0])
-    assert found.figures["within low and high"] == 0.5
+    assert found.figures["in bounds"] == 0.5

@@ -16,7 +16,7 @@ def test_the_closest_name_is_suggested():
 
 def test_if_nothing_is_close_all_are_named_in_order():
     assert suggest("zzz", ["b", "a"]) == "known: a, b"
-    assert suggest("zzz", []) == "none is known"
+    assert suggest("zzz", []) == "there are none"
 
 
 def test_what_is_no_word_is_suggested_for_too():

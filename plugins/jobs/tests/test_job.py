@@ -116,11 +116,11 @@ def test_every_problem_is_reported_at_once(job):
         ("source.format=arrow", "source.path: cannot be read as arrow: "),
         ("sink.format=prquet", "sink.format: unknown format 'prquet'; did you mean 'parquet'?"),
         ("sink.mode=overwrte", "sink.mode: must be one of append, errorifexists, ignore, overwrite"),
-        ("sink.trigger=available-now", "sink.trigger: is for streams: set source.stream = true, or drop it"),
-        ("sink.checkpoint=x", "sink.checkpoint: is for streams: set source.stream = true, or drop it"),
+        ("sink.trigger=available-now", "sink.trigger: is for streams: set source.stream = true, or remove it"),
+        ("sink.checkpoint=x", "sink.checkpoint: is for streams: set source.stream = true, or remove it"),
         ("sink.stream=true", "sink.stream: belongs in [source]"),
-        ("source.finish=true", "source.finish: is for streams: set source.stream = true, or drop it"),
-        ("source.idle_after=1 minute", "source.idle_after: is for streams: set source.stream = true, or drop it"),
+        ("source.finish=true", "source.finish: is for streams: set source.stream = true, or remove it"),
+        ("source.idle_after=1 minute", "source.idle_after: is for streams: set source.stream = true, or remove it"),
         ("source.idle_after=5 rows", "source.idle_after: must be a length of time above 0"),
         ("query.source=client", "query.sources: is required with source = 'client'"),
         ("query.delay=5 rows", "query.delay: must be in time, as column 'ts' is"),
@@ -179,7 +179,7 @@ def test_what_only_streams_have_is_one_problem(job):
     changes = ["sink.checkpoint=c", "sink.trigger=available-now", "source.finish=true"]
     assert problems(job(), changes) == [
         "--set: sink.checkpoint: is for streams, and so are sink.trigger, source.finish: set source.stream = true, "
-        "or drop them"
+        "or remove them"
     ]
 
 

@@ -35,7 +35,7 @@ def test_a_place_that_is_full_ends_a_batch_and_no_answers_are_left(session, visi
         ran = visits.run(place("bad"))
     assert ran.exit_code == 1
     assert f"query.bad_rows.path: '{visits.home}/bad' cannot be written: " in ran.stderr, ran.stderr
-    assert "File too large: free some space or choose another place" in ran.stderr
+    assert "File too large: choose another place, or free some space" in ran.stderr
     assert not visits.holds("counts") and not visits.holds("bad")
     ran = visits.run(place("bad"))
     assert ran.exit_code == 0, ran.stderr
@@ -50,7 +50,7 @@ def test_a_full_place_ends_the_run_which_resumes_once_there_is_space(session, vi
     ran = visits.run(keys, *changes(stream))
     assert ran.exit_code == 1
     assert f"query.bad_rows.path: '{visits.home}/taken/bad' cannot be written: " in ran.stderr, ran.stderr
-    assert "free some space or choose another place" in ran.stderr
+    assert "choose another place, or free some space" in ran.stderr
     assert not session.streams.active, "the answers do not go on without them"
     assert stream or not visits.holds("counts")
     (visits.home / "taken").unlink()

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from skyband.cli.descriptions import parameter_rows, plain_parameters, write_sections, write_text
+from skyband.cli.descriptions import plain_parameters, write_facts, write_parameters, write_sections, write_text
 from skyband.cli.options import ENGINE_KEY, QUERY, backend_or_query
 
 
@@ -59,18 +59,17 @@ def _describe_engine(name: str, distribution: str | None, as_json: bool) -> None
         described = {"engine": entry.info.key, "summary": entry.info.summary, "description": text}
         click.echo(json.dumps({**described, "distribution": entry.distribution, "version": entry.version}, indent=2))
         return
-    click.echo(f"{entry.info.key}: {entry.info.summary}\n")
+    write_text(f"{entry.info.key}: {entry.info.summary}\n")
     write_text(text)
     click.echo(f"\nfrom  {entry.distribution} {entry.version}")
 
 
 def _show_backend(binding: Any, described: Any, parameters: Any) -> None:
-    from skyband import text_tables
     from skyband.registry import installed
 
     info = binding.info
     role = installed().role(info.role)
-    click.echo(f"{info.key}: {info.summary}")
+    write_text(f"{info.key}: {info.summary}")
     click.echo()
     write_text(described.text)
     click.echo()
@@ -83,14 +82,10 @@ def _show_backend(binding: Any, described: Any, parameters: Any) -> None:
         ("paper", info.reference),
         ("from", f"{binding.distribution} {binding.version}"),
     ]
-    wide = max(len(name) for name, _ in facts)
-    for name, value in facts:
-        click.echo(f"{name:<{wide}}  {value}")
+    write_facts(facts)
     click.echo()
-    if parameters:
-        head = ["parameter", "type", "default", "bounds", "meaning"]
-        text_tables.table(head, parameter_rows(parameters), styles={"parameter": "bold"})
-    else:
+    write_parameters(parameters)
+    if not parameters:
         click.echo("It has no parameters.")
     write_sections(described)
 

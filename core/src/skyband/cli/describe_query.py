@@ -34,13 +34,13 @@ def _columns(kind: str, distribution: str | None) -> list[tuple[str, str]]:
 
 def _show(entry: Any, cls: Any, keys: Any, columns: list[tuple[str, str]]) -> None:
     from skyband import text_tables
-    from skyband.cli.descriptions import parameter_rows, write_sections, write_text
+    from skyband.cli.descriptions import write_facts, write_parameters, write_sections, write_text
     from skyband.docstrings import read_docstring
     from skyband.queries.query import NULL_TIME
     from skyband.registry import installed
 
     info = entry.info
-    click.echo(f"{info.key}: {info.summary}\n")
+    write_text(f"{info.key}: {info.summary}\n")
     sections = read_docstring(cls)
     write_text(sections.text)
     roles = installed().roles
@@ -49,12 +49,10 @@ def _show(entry: Any, cls: Any, keys: Any, columns: list[tuple[str, str]]) -> No
         ("leaves out", ", ".join([NULL_TIME, *cls.drop_reasons, "late"]) + "; each counted"),
         ("from", f"{entry.distribution} {entry.version}"),
     ]
-    wide = max(len(name) for name, _ in facts)
     click.echo()
-    for name, value in facts:
-        click.echo(f"{name:<{wide}}  {value}")
+    write_facts(facts)
     click.echo()
-    text_tables.table(["key", "type", "default", "bounds", "meaning"], parameter_rows(keys), styles={"key": "bold"})
+    write_parameters(keys)
     if columns:
         click.echo("\nColumns of its answers, after those of `by`, as in an example:")
         text_tables.table(["column", "type"], [list(column) for column in columns], styles={"column": "bold"})

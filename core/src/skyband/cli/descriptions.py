@@ -13,6 +13,15 @@ def write_text(text: str, indent: str = "") -> None:
     click.echo(click.wrap_text(text, text_tables.width(), indent, indent, preserve_paragraphs=True))
 
 
+def write_facts(facts: Any) -> None:
+    """Write pairs of a name and a text, the texts below each other."""
+    from skyband import text_tables
+
+    wide = max(len(name) for name, _ in facts) + 2
+    for name, value in facts:
+        click.echo(click.wrap_text(value, text_tables.width(), f"{name:<{wide}}", " " * wide))
+
+
 def write_sections(sections: Any) -> None:
     """Write the sections of a docstring after its parameters, each under its heading."""
     for heading, text in sections.sections.items():
@@ -24,15 +33,18 @@ def write_sections(sections: Any) -> None:
                 write_text(text, "  ")
 
 
-def parameter_rows(parameters: Any) -> list[list[str]]:
-    """Parameters as rows of a table: name, type, default, bounds, meaning."""
-    return [[entry.name, entry.type, _default(entry), entry.bounds, entry.help] for entry in parameters]
+def write_parameters(parameters: Any) -> None:
+    """Write parameters: of each its name, type, default and bounds, and below them its meaning."""
+    for entry in parameters:
+        facts = (entry.type, _default(entry), entry.bounds)
+        write_text(f"{click.style(entry.name, bold=True)}  {', '.join(filter(None, facts))}")
+        write_text(entry.help, "    ")
 
 
 def _default(parameter: Any) -> str:
     if parameter.required:
         return "required"
-    return "none" if parameter.default is None else str(parameter.default)
+    return "optional" if parameter.default is None else f"default {parameter.default}"
 
 
 def plain_parameters(parameters: Any) -> list[dict[str, Any]]:

@@ -71,7 +71,8 @@ def backend_key(ctx: click.Context, parameter: click.Parameter, value: str) -> t
 
     role, slash, name = value.partition("/")
     if not slash and role not in installed().roles:
-        raise click.BadParameter(f"must be ROLE/NAME (got {value!r}); {_closest(value)}", ctx, parameter)
+        message = f"must be ROLE/NAME, query/KIND or engine/NAME (got {value!r}); {_closest(value)}"
+        raise click.BadParameter(message, ctx, parameter)
     ROLE.convert(role, parameter, ctx)
     if not name:
         raise click.BadParameter(f"must be ROLE/NAME, such as {role}/{installed().role(role).default}", ctx, parameter)
@@ -87,8 +88,6 @@ def backend_or_query(ctx: click.Context, parameter: click.Parameter, value: str)
     if prefix == ENGINE_KEY and slash:
         return _installed_one(ctx, parameter, prefix, kind)
     query_kinds = {entry.info.kind for entry in installed().queries.listing}
-    if not slash and prefix in query_kinds:
-        raise click.BadParameter(f"must be query/KIND (got {value!r}); did you mean query/{value}?", ctx, parameter)
     if prefix != QUERY:
         return backend_key(ctx, parameter, value)
     if kind not in query_kinds:
@@ -121,10 +120,12 @@ def _installed_one(ctx: click.Context, parameter: click.Parameter, sort: str, na
 
 
 def _closest(name: str) -> str:
-    """A hint that names the installed backends of this name, or of the closest one."""
+    """A hint that names the backends, queries and engines of this name, or of the closest one."""
     from skyband.registry import installed
 
-    infos = installed().backends()
-    close = difflib.get_close_matches(name, [info.name for info in infos], n=1)
-    keys = [info.key for info in infos if info.name in close]
-    return f"did you mean {' or '.join(keys)}?" if keys else "skyband backends lists them"
+    others = (*installed().queries.listing, *installed().engines.listing)
+    infos: list[Any] = [*installed().backends(), *(entry.info for entry in others)]
+    names = {info.key: info.key.partition("/")[2] for info in infos}
+    close = difflib.get_close_matches(name, names.values(), n=1)
+    keys = [key for key in names if names[key] in close]
+    return f"did you mean {' or '.join(keys)}?" if keys else "`skyband backends`, `queries` and `engines` list them"

@@ -14,7 +14,7 @@ UTC = "UTC"
 EVER = "ever"
 ALWAYS = 2**60
 """Microseconds: times of rows in such a window are less than this before or after 1970."""
-SO_FAR = 'or of a zone "today in Europe/Paris", "this month in UTC", "since 09:30 in Asia/Tokyo", or "ever"'
+SO_FAR = 'such as "1 hour", "today in Europe/Paris", "this month in UTC", "since 09:30 in Asia/Tokyo" or "ever"'
 """The other forms of a window, for its help text."""
 _DAY = 86_400_000_000
 _UNITS = {"day": 1, "week": 7, "month": 31, "year": 366}

@@ -17,8 +17,8 @@ from skyband.windows.schedule import Regular, Schedule
 def every_parameter() -> Any:
     """The field `every`."""
     return length(
-        help="how often to answer, aligned to the epoch (or to the first row), or to the calendar of a zone: "
-        '"1 day in Europe/Paris"'
+        help='how often to answer, such as "5 minutes" or "1 day in Europe/Paris"; aligned to the epoch, to the '
+        "first row if in rows, or to that zone's calendar"
     )
 
 

@@ -77,7 +77,7 @@ def _parsed(text: str) -> Any:
     except RecursionError as error:
         raise UnknownExpressionError(_TOO_DEEP) from error
     except SqlglotError as error:
-        raise UnknownExpressionError(f"cannot be read{_place(error, text)}{_backquotes(text)}") from error
+        raise UnknownExpressionError(f"cannot be read as SQL{_place(error, text)}{_backquotes(text)}") from error
     parts = {name for node in statements if node is not None for name, value in node.args.items() if value}
     single = len(statements) == 1 and parts == {"expressions"} and len(statements[0].expressions) == 1
     if not single:

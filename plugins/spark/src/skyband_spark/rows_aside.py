@@ -122,5 +122,5 @@ def _told_of_place(sink: Sink) -> Iterator[None]:
                 raise
             place = f"{key_of(BAD)}{'' if sink.path is None else '.path'}: {place_of(sink)!r} cannot be written"
             raise EngineError(
-                f"{place}: {cause_of(error).rstrip('.')}: free some space or choose another place"
+                f"{place}: {cause_of(error).rstrip('.')}: choose another place, or free some space"
             ) from error

@@ -50,7 +50,7 @@ class RowsOfTasks:
                 self._write(pa.Table.from_batches([rows]), path)
         except OSError as error:
             message = f"{str(self.folder)!r} cannot be written: {error.strerror or error}"
-            remedy = "free some space or choose another place"
+            remedy = "choose another place, or free some space"
             raise ConfigError(Problem(f"{self.key}.path", f"{message}: {remedy}")) from error
 
     def _write(self, rows: pa.Table, path: Path) -> None:

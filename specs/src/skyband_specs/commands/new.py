@@ -40,7 +40,7 @@ def command(
     new = {"query": query, "format": format_, "role": new_role, "command": command_}
     named = [(kind, value) for kind, value in new.items() if value is not None]
     if (role is not None) + len(named) != 1:
-        raise click.UsageError(f"give one of --role ROLE, for a backend, {', '.join(OPTIONS.values())}")
+        raise click.UsageError(f"give one of --role ROLE (for a backend), {', '.join(OPTIONS.values())}")
     if role is None:
         if name is not None:
             raise click.BadParameter(f"is only for --role: {OPTIONS[named[0][0]]} sets the name", param_hint="--name")

@@ -65,7 +65,7 @@ def _values(value: str, keys: Sequence[str], least: float = 1.0) -> Measure:
         if {"low", "high"} <= {*answers.column_names}:
             low, high = (_numbers(answers, name)[own_rows] for name in ("low", "high"))
             within = (low <= right) & (right <= high)
-            figures["within low and high"] = float(within.sum()) / total if total else 1.0
+            figures["in bounds"] = float(within.sum()) / total if total else 1.0
         return _accuracy(f"relative error of the {value}", at, each, each, _equal(answers, exact), figures)
 
     return measured

@@ -1,6 +1,7 @@
-"""Prints a comparison as a table, in plain text outside terminals; a failed backend is a red row with its cause."""
+"""Prints a comparison as tables that fit the terminal; a failed backend is a red line with its cause."""
 
 import sys
+from collections.abc import Sequence
 from typing import IO
 
 from skyband import text_tables
@@ -11,10 +12,6 @@ from skyband_compare.comparison.results import Case, Comparison, Entry, latency,
 _COST = ("retained", "bytes", "snapshot", "rows/s", "rows/s alone", "median", "p99", "first call")
 
 _STYLES = {"backend": "bold", "": "dim"}
-_LEAST_TELLING = (
-    "rows/s alone", "snapshot", "first call", "F1", "guarantee", "p99", "largest", "retained", "within low and high",
-    "median",
-)  # fmt: skip
 
 
 def show(comparison: Comparison, out: IO[str] | None = None) -> None:
@@ -66,13 +63,14 @@ def note(case: Case, entry: Entry) -> str:
     return "; ".join(remarks)
 
 
-def explained(case: Case) -> str:
-    """The meaning of the columns."""
-    remarks = [f"latency: of a {case.moment}"]
+def explained(case: Case) -> list[str]:
+    """The meaning of the columns, one each."""
     measures = {entry.accuracy.measure for entry in case.entries if entry.accuracy is not None}
-    remarks = [f"error: {measure}, compared with {case.reference.label}" for measure in sorted(measures)] + remarks
-    remarks += ["rows/s alone: without the operator around the backend", "first call: its extra time, once per process"]
-    return "; ".join(remarks)
+    remarks = [f"error: {measure}, compared with {case.reference.label}" for measure in sorted(measures)]
+    if "in bounds" in _of_kind(case):
+        remarks.append("in bounds: answers between their low and high")
+    remarks += ["rows/s alone: without the operator around the backend", f"median, p99: latency of a {case.moment}"]
+    return [*remarks, "first call: its extra time, once per process"]
 
 
 def _of_kind(case: Case) -> list[str]:
@@ -84,23 +82,43 @@ def _of_kind(case: Case) -> list[str]:
 
 
 def _write(case: Case, out: IO[str]) -> None:
-    head, rows = headers(case), [cells(case, entry) for entry in case.entries]
-    flush = [0 < place < len(head) - 1 and place != 1 for place in range(len(head))]
-    if not text_tables.is_terminal(out):
-        print(text_tables.visible(case.title), file=out)
-        text_tables.table(head, rows, out, flush=flush)
-        print(explained(case), file=out)
+    drawn = text_tables.is_terminal(out)
+    _print(case.title, out, "bold", drawn)
+    head = headers(case)
+    measured = [cells(case, entry) for entry in case.entries if entry.measured.failed is None]
+    for places in _side_by_side(head, measured, text_tables.width()) if measured else []:
+        flush = [1 < place < len(head) - 1 for place in places]
+        rows = [[row[place] for place in places] for row in measured]
+        text_tables.table([head[place] for place in places], rows, out, _STYLES, flush=flush)
+        print(file=out)
+    for entry in case.entries:
+        if entry.measured.failed is not None:
+            _print(f"{entry.label}  failed: {entry.measured.failed}", out, "red", drawn)
+    for remark in explained(case):
+        _print(remark, out, "dim", drawn)
+
+
+def _side_by_side(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
+    """The columns with content, in groups that fit the width after the first column, which each group repeats."""
+    first, *wide = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    groups: list[list[int]] = [[0]]
+    used = first
+    for place, size in enumerate(wide, 1):
+        if used + 2 + size > width and len(groups[-1]) > 1:
+            groups.append([0])
+            used = first
+        if size:
+            groups[-1].append(place)
+            used += 2 + size
+    return groups
+
+
+def _print(line: str, out: IO[str], style: str, drawn: bool) -> None:
+    line = text_tables.visible(line)
+    if not drawn:
+        print(line, file=out)
         return
     from rich.console import Console
     from rich.text import Text
 
-    console = Console(file=out, width=text_tables.width(out))
-    console.print(Text(text_tables.visible(case.title), style="bold"))
-    measured = [row for row, entry in zip(rows, case.entries, strict=True) if entry.measured.failed is None]
-    missing = text_tables.table(head, measured, out, _STYLES, _LEAST_TELLING, flush) if measured else []
-    for row in rows:
-        if row not in measured:
-            console.print(Text(text_tables.visible(f"{row[0]}  {row[-1]}"), style="red"))
-    console.print(Text(explained(case), style="dim"))
-    if missing:
-        console.print(Text(f"no room for {', '.join(missing)}: --json and --html show every column", style="dim"))
+    Console(file=out, width=text_tables.width()).print(Text(line, style=style))

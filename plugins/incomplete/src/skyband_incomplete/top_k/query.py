@@ -101,7 +101,7 @@ class TopK(Query):
     drop_reasons: ClassVar[tuple[str, ...]] = ("null object", "null stream", "null value", "repeated report")
 
     object: Columns = composite_ids.identity(
-        help="the column that identifies a row's object, or several that do together"
+        help="the column that identifies a row's object, or several that identify it together"
     )
     stream: str = column_name(help="the column with the stream of a row")
     value: str = column_name(

@@ -100,7 +100,7 @@ def _cast(column: Any, field: Any, formats: ValueFormats) -> Any:
 
 
 def _not_of_type(column: Any, row: int, field: Any, fault: str, formats: ValueFormats) -> InputError:
-    message = fault.partition(" as a scalar of")[0]
+    message = fault.partition(" as a scalar of")[0].removeprefix("string: ")
     remedy = _remedy(column[row].as_py(), field, formats) if formats.place else ""
     return InputError(field.name, f"cannot be read as {field.type}: {message}{remedy}", row)
 

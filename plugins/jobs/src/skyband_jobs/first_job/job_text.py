@@ -56,14 +56,14 @@ def first_job(path: str | Path, folder: Path | None = None) -> FirstJob:
         if writer is not None:
             return FirstJob(writer.text(), writer.notes)
     assert raw is not None  # otherwise candidates() has raised
-    message = "has no column of times: it needs text such as 2026-01-31 09:30:00, seconds since 1970, or numbers"
-    message += " that rise, or source.select to make one; `skyband queries` lists what can be asked"
+    columns = ", ".join(f"{field.name} {field.type}" for field in raw.rows.schema)
+    message = f"has no column of times, only {columns:.500}: it needs text such as 2026-01-31 09:30:00, seconds since"
+    message += " 1970, or numbers that rise; source.select can make such a column"
     parts = [name for name in raw.rows.column_names if is_part(name)]
     if parts:
         message += f"; {' and '.join(map(repr, parts))} is only part of a date: add the rest, as in"
         message += f" to_timestamp(concat('2026-01-', CAST({quoted(parts[0])} AS STRING)), 'yyyy-M-d') AS ts"
-    columns = ", ".join(f"{field.name} {field.type}" for field in raw.rows.schema)
-    raise ConfigError(Problem("path", f"{str(path)!r} {message} (it has {columns:.500})"))
+    raise ConfigError(Problem("path", f"{str(path)!r} {message}"))
 
 
 def _writer(path: Path, raw: RawFiles, folder: Path | None) -> "_Writer | None":
@@ -185,7 +185,7 @@ class _Writer:
         if column.distinct == 0:
             return f"{column.type}{nulls}"
         ends = pc.min_max(self.rows.column(column.name)).as_py()
-        lowest, highest = (f"{value!s:.40}" for value in (ends["min"], ends["max"]))
+        lowest, highest = (f"{value!s:.40}".removesuffix("+00:00") for value in (ends["min"], ends["max"]))
         return f"{column.type}, {column.distinct:,} distinct from {lowest} to {highest}{nulls}"
 
     def _samples(self) -> "list[ColumnSample]":

@@ -143,8 +143,8 @@ def _for_streams(source: Source, sink: Sink | None) -> list[Problem]:
     if not keys:
         return []
     others = f", and so {'is' if len(keys) == 2 else 'are'} {', '.join(keys[1:])}" if keys[1:] else ""
-    drop = "drop them" if others else "drop it"
-    return [Problem(keys[0], f"is for streams{others}: set source.stream = true, or {drop}")]
+    them = "them" if others else "it"
+    return [Problem(keys[0], f"is for streams{others}: set source.stream = true, or remove {them}")]
 
 
 def _sink(sink: Sink, engine: JobEngine, stream: bool | None) -> list[Problem]:
@@ -157,7 +157,7 @@ def _sink(sink: Sink, engine: JobEngine, stream: bool | None) -> list[Problem]:
     problems += engine.sink_problems(sink, stream)
     problems += [] if problems or not stream else _unstreamed(sink, engine)
     if stream and sink.mode not in (None, "append"):
-        problems.append(Problem("sink.mode", f"a stream only appends: use append, or drop it (got {sink.mode!r})"))
+        problems.append(Problem("sink.mode", f"a stream only appends: use append, or remove it (got {sink.mode!r})"))
     return problems
 
 

@@ -149,7 +149,7 @@ class Progress:
         now = time.monotonic()
         if self._live and self._out is not None:
             if now - self._last_report >= EVERY_TERMINAL:
-                self._write(f"\r\x1b[2K{line[: text_tables.width(self._out) - 1]}")
+                self._write(f"\r\x1b[2K{line[: text_tables.width() - 1]}")
                 self._last_report, self._line = now, True
         elif always or (now - self._last_report >= EVERY_PLAIN and key != self._last):
             self._write(f"{line}\n")
@@ -229,7 +229,7 @@ def _by(totals: Totals) -> str:
     if totals.files_back:
         files = _plural(totals.files_back, "file was", "files were")
         message = f"{files} read after newer ones, by their modification times"
-        return f"; {message}: put these in order (cp -p keeps them), or drop source.stream"
+        return f"; {message}: put these in order (cp -p keeps them), or remove source.stream"
     unit = next((unit for unit in (60 * _MINUTE, _MINUTE) if totals.late_by >= 2 * unit), _SECOND)
     return f'; delay = "{length_text(-(-totals.late_by // unit) * unit, False)}" would have kept them'
 

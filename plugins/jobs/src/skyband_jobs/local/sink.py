@@ -65,9 +65,9 @@ def check_free(job: Job, engine: JobEngine) -> None:
     elif job.sink.mode == "overwrite":
         _check_replaceable(folder, f".{job.sink.format}", engine)
     elif job.sink.mode in (None, "errorifexists") and holds_something(folder):
-        what = "the local engine starts each stream from the beginning;  " if job.source.stream else ""
+        what = ", and the local engine starts each stream from the beginning" if job.source.stream else ""
         choices = '"append"' if job.source.stream else '"overwrite" or "append"'
-        message = f"{str(folder)!r} already exists: {what}choose another path, or set sink.mode to {choices}"
+        message = f"{str(folder)!r} already exists{what}: choose another path, or set sink.mode to {choices}"
         raise ConfigError(Problem("sink.path", message))
 
 

@@ -140,7 +140,7 @@ def _told_of(folder: Path, sink: Sink) -> Iterator[None]:
         raise ConfigError(Problem("sink.format", message)) from error
     except OSError as error:
         message = (
-            f"{str(folder)!r} cannot be written: {error.strerror or error}: free some space or choose another path"
+            f"{str(folder)!r} cannot be written: {error.strerror or error}: choose another path, or free some space"
         )
         raise ConfigError(Problem("sink.path", message)) from error
 

@@ -49,7 +49,7 @@ def sketch_lengths(every: Length, windows: tuple[Length, ...], offset: Duration)
 
 
 ROLE = "quantile-sketch"
-_SHARES = "write at = [0.5, 0.99], shares of 1"
+_SHARES = "is called `at` here: write at = [0.5, 0.99], parts of 1"
 _ABOVE = "above = [400] gives the share above 400; the share at or below is 1 minus that"
 _OF_A_ROW = (
     "a quantile here is a row's value: the smallest one with at least that share of the rows at or below it; for a "
@@ -140,7 +140,7 @@ class Quantiles(QueryWithRules):
         else:
             problems = limit_problems(self.longest, self.lengths, self.offset, {"emit": self.emit})
         if not (self.at or self.above or self.emit):
-            problems.append(Problem("at", "nothing is asked: give at = [0.5, 0.99], above = [400], or both"))
+            problems.append(Problem("at", "is required without `above`: set at = [0.5, 0.99], above = [400], or both"))
         if problems:
             raise ConfigError(*problems)
 

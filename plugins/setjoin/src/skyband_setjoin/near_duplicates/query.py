@@ -81,7 +81,7 @@ class NearDuplicates(SetQuery):
     answered_by: ClassVar[str] = "skyband_setjoin.near_duplicates.execution:NearDuplicatesExecution"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null id", "null side")
 
-    id: Columns = identity(help="the column that identifies a row in answers, or several that do together")
+    id: Columns = identity(help="the column that identifies a row in answers, or several that identify it together")
     tokens: str = column_name(help="the column of sets: lists of words or whole numbers")
     threshold: float = number(help="how similar two sets must be to match")
     window: Duration = duration(help="two rows are compared if they are less than this apart")

@@ -72,7 +72,7 @@ class TopKPairs(SetQuery):
     answered_by: ClassVar[str] = "skyband_setjoin.top_k_pairs.execution:TopKPairsExecution"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null id", "null tokens", "no tokens", "null side")
 
-    id: Columns = identity(help="the column that identifies a set in answers, or several that do together")
+    id: Columns = identity(help="the column that identifies a set in answers, or several that identify it together")
     tokens: str = column_name(help="the column of sets: lists of words or whole numbers")
     k: int = integer(at_least=1, help="pairs in an answer")
     window: Length = length(help=f"length of the window, {SO_FAR}")

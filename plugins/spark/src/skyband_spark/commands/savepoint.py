@@ -59,7 +59,7 @@ def _check(stream: bool, until: str | None, states: Path | None, at: str | None)
             raise ConfigError(Problem("--until", "is only for batches; for states, set --at: drop one of them"))
         return
     if at is not None:
-        raise ConfigError(Problem("--at", "is only for --states: add --states, or drop --at"))
+        raise ConfigError(Problem("--at", "is only for --states: add --states, or remove --at"))
     if stream and until is not None:
         raise ConfigError(Problem("--until", "is only for batches; a stream is saved where it stopped: drop it"))
     if not stream and until is None:

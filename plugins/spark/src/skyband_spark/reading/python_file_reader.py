@@ -96,7 +96,8 @@ def choose_reader(
             if why is None:
                 return Choice(files, rest)
     if source.reader == "files" or (source.format == "arrow" and source.reader != "spark"):
-        raise ConfigError(Problem("source.reader", f"files cannot be read in Python: {why}"))
+        remedy = 'source.reader = "spark" or, in a program, session.read'
+        raise ConfigError(Problem("source.reader", f"files cannot be read in Python: {why}; use Spark's: {remedy}"))
     strange = _unknown_to_spark(source)
     if strange is not None:
         message = f"Spark's own reader does not know {strange.suffix} ({strange.name}), but is used because {why}"

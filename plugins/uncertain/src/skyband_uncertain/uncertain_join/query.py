@@ -84,7 +84,7 @@ class UncertainJoin(Query):
     answered_by: ClassVar[str] = "skyband_uncertain.uncertain_join.execution:UncertainJoinExecution"
     drop_reasons: ClassVar[tuple[str, ...]] = ("null sample", "null id or side")
 
-    id: Columns = identity(help="the column that identifies a tuple in answers, or several that do together")
+    id: Columns = identity(help="the column that identifies a tuple in answers, or several that identify it together")
     values: Columns = coordinates_parameter(
         help="the column of values, numbers or lists with one per sample; or two or three columns of coordinates"
     )

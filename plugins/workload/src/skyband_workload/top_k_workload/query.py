@@ -101,7 +101,7 @@ class TopKWorkload(Query):
     }
 
     object: Columns = composite_ids.identity(
-        help="the column that names the object a row is about, or several that do together"
+        help="the column that names the object a row is about, or several that identify it together"
     )
     score: str = column_name(help="the column of scores")
     queries: tuple[NamedQuery, ...] = named_queries(

@@ -138,7 +138,8 @@ def _table(case: Case, colours: dict[str, str]) -> str:
         rows.append(f"<tr{kind}>{mark}{others}</tr>")
     return (
         f'<section class="table"><h2>{escape(case.title)}</h2><div class="scroll" tabindex="0"><table><thead><tr>{head}'
-        f"</tr></thead><tbody>{''.join(rows)}</tbody></table></div><p>{escape(explained(case))}</p></section>"
+        f"</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+        f"<p>{escape('; '.join(explained(case)))}</p></section>"
     )
 
 
