@@ -34,11 +34,11 @@ def table(
     headers = [visible(name) for name in headers]
     right = flush or [bool(cells) and all(_is_number(row[place]) for row in cells) for place in range(len(headers))]
     texts = [[text(value) for value in row] for row in cells]
-    drawn = is_terminal(stream)
-    places = fitting(headers, texts, spare, width(sys.maxsize), _FOLDED if drawn else sys.maxsize)
+    on_terminal = is_terminal(stream)
+    places = fitting(headers, texts, spare, width(sys.maxsize), _FOLDED if on_terminal else sys.maxsize)
     fitted, right = [headers[place] for place in places], [right[place] for place in places]
     lines = [[row[place] for place in places] for row in texts]
-    if drawn:
+    if on_terminal:
         _draw(fitted, lines, right, styles or {}, stream)
     else:
         print(*aligned(fitted, lines, right), sep="\n", file=stream)

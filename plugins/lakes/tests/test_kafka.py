@@ -225,7 +225,7 @@ def test_values_that_cannot_be_read_are_put_aside_by_their_partition_and_offset(
     assert all(row["ts"] is row["client"] is None and "\n" not in row["_reason"] for row in bad[:4])
     assert bad[4]["client"] == "1"
     assert bad[0]["_reason"].startswith("is not a JSON object with these columns")
-    assert bad[3]["_reason"] .startswith("cannot be read as timestamp[us, tz=UTC]: 'yesterday'")
+    assert bad[3]["_reason"].startswith("cannot be read as timestamp[us, tz=UTC]: 'yesterday'")
 
 
 def test_a_turn_has_at_most_n_offsets(broker, requests, job):

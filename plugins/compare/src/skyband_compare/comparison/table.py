@@ -82,8 +82,8 @@ def _of_kind(case: Case) -> list[str]:
 
 
 def _write(case: Case, out: IO[str]) -> None:
-    drawn = text_tables.is_terminal(out)
-    _print(case.title, out, "bold", drawn)
+    on_terminal = text_tables.is_terminal(out)
+    _print(case.title, out, "bold", on_terminal)
     head = headers(case)
     measured = [cells(case, entry) for entry in case.entries if entry.measured.failed is None]
     for places in _side_by_side(head, measured, text_tables.width()) if measured else []:
@@ -93,9 +93,9 @@ def _write(case: Case, out: IO[str]) -> None:
         print(file=out)
     for entry in case.entries:
         if entry.measured.failed is not None:
-            _print(f"{entry.label}  failed: {entry.measured.failed}", out, "red", drawn)
+            _print(f"{entry.label}  failed: {entry.measured.failed}", out, "red", on_terminal)
     for remark in explained(case):
-        _print(remark, out, "dim", drawn)
+        _print(remark, out, "dim", on_terminal)
 
 
 def _side_by_side(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[list[int]]:
@@ -113,9 +113,9 @@ def _side_by_side(head: Sequence[str], rows: Sequence[Sequence[str]], width: int
     return groups
 
 
-def _print(line: str, out: IO[str], style: str, drawn: bool) -> None:
+def _print(line: str, out: IO[str], style: str, on_terminal: bool) -> None:
     line = text_tables.visible(line)
-    if not drawn:
+    if not on_terminal:
         print(line, file=out)
         return
     from rich.console import Console
