@@ -34,11 +34,11 @@ def table(
     headers = [visible(name) for name in headers]
     right = flush or [bool(cells) and all(_is_number(row[place]) for row in cells) for place in range(len(headers))]
     texts = [[text(value) for value in row] for row in cells]
-    on_terminal = is_terminal(stream)
-    places = fitting(headers, texts, spare, width(sys.maxsize), _FOLDED if on_terminal else sys.maxsize)
+    room = (width(), _FOLDED) if is_terminal(stream) else (width(sys.maxsize), sys.maxsize)
+    places = fitting(headers, texts, spare, *room)
     fitted, right = [headers[place] for place in places], [right[place] for place in places]
     lines = [[row[place] for place in places] for row in texts]
-    if on_terminal:
+    if is_terminal(stream):
         _draw(fitted, lines, right, styles or {}, stream)
     else:
         print(*aligned(fitted, lines, right), sep="\n", file=stream)
@@ -154,8 +154,7 @@ def _draw(
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, show_edge=False, header_style="bold")
     for name, flush in zip(headers, right, strict=True):
-        style = styles.get(name, "")
-        table.add_column(Text(name), justify="right" if flush else "left", style=style, overflow="fold")
+        table.add_column(Text(name), justify="right" if flush else "left", style=styles.get(name, ""), overflow="fold")
     for row in rows:
         table.add_row(*map(Text, row))  # Text, because a value may hold rich's markup
     Console(file=out, width=width()).print(table)

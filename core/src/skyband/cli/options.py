@@ -123,8 +123,8 @@ def _closest(name: str) -> str:
     """A hint that names the backends, queries and engines of this name, or of the closest one."""
     from skyband.registry import installed
 
-    others = (*installed().queries.listing, *installed().engines.listing)
-    infos: list[Any] = [*installed().backends(), *(entry.info for entry in others)]
+    others: tuple[Any, ...] = (*installed().queries.listing, *installed().engines.listing)
+    infos = [*installed().backends(), *(entry.info for entry in others)]
     names = {info.key: info.key.partition("/")[2] for info in infos}
     close = difflib.get_close_matches(name, names.values(), n=1)
     keys = [key for key in names if names[key] in close]
