@@ -123,10 +123,7 @@ def _is_number(value: Any) -> bool:
 def fitting(
     headers: Sequence[str], rows: Sequence[Sequence[str]], spare: Sequence[str], width: int, folded: int
 ) -> list[int]:
-    """The columns with content; `spare` ones are dropped in order until the rest fits `width`.
-
-    folded: the most characters that a cell needs in one line.
-    """
+    """The columns with content; `spare` ones are dropped in order until the rest, folded, fits `width`."""
     wide = [min(max(map(len, column)), folded) for column in zip(headers, *rows, strict=True)]
     places = [place for place, name in enumerate(headers) if name or any(row[place] for row in rows)]
     for name in spare:
@@ -141,11 +138,7 @@ _FOLDED = 32
 
 
 def _draw(
-    headers: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    right: Sequence[bool],
-    styles: Mapping[str, str],
-    out: IO[str],
+    head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[bool], styles: Mapping[str, str], out: IO[str]
 ) -> None:
     from rich import box
     from rich.console import Console
@@ -153,7 +146,7 @@ def _draw(
     from rich.text import Text
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True, show_edge=False, header_style="bold")
-    for name, flush in zip(headers, right, strict=True):
+    for name, flush in zip(head, right, strict=True):
         table.add_column(Text(name), justify="right" if flush else "left", style=styles.get(name, ""), overflow="fold")
     for row in rows:
         table.add_row(*map(Text, row))  # Text, because a value may hold rich's markup

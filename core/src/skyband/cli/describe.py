@@ -72,7 +72,6 @@ def _show_backend(binding: Any, described: Any, parameters: Any) -> None:
     write_text(f"{info.key}: {info.summary}")
     click.echo()
     write_text(described.text)
-    click.echo()
     has = [name for name in role.all_capabilities if name not in info.lacks]
     facts = [
         ("answers", role.summary + (" (the role's default)" if role.default == info.name else "")),
@@ -83,7 +82,6 @@ def _show_backend(binding: Any, described: Any, parameters: Any) -> None:
         ("from", f"{binding.distribution} {binding.version}"),
     ]
     write_facts(facts)
-    click.echo()
     write_parameters(parameters)
     if not parameters:
         click.echo("It has no parameters.")

@@ -49,9 +49,7 @@ def _show(entry: Any, cls: Any, keys: Any, columns: list[tuple[str, str]]) -> No
         ("leaves out", ", ".join([NULL_TIME, *cls.drop_reasons, "late"]) + "; each counted"),
         ("from", f"{entry.distribution} {entry.version}"),
     ]
-    click.echo()
     write_facts(facts)
-    click.echo()
     write_parameters(keys)
     if columns:
         click.echo("\nColumns of its answers, after those of `by`, as in an example:")

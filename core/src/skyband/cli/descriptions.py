@@ -18,8 +18,8 @@ def write_facts(facts: Any) -> None:
     from skyband import text_tables
 
     wide = max(len(name) for name, _ in facts) + 2
-    for name, value in facts:
-        click.echo(click.wrap_text(value, text_tables.width(), f"{name:<{wide}}", " " * wide))
+    lines = [click.wrap_text(value, text_tables.width(), f"{name:<{wide}}", " " * wide) for name, value in facts]
+    click.echo("\n".join(["", *lines, ""]))
 
 
 def write_sections(sections: Any) -> None:
