@@ -16,8 +16,16 @@ NEEDED = {
     "incomplete": {"distinct"},  # object-ranker/approx asks a sketch
     "lakes": {"distinct"},  # its tests write answers of a query
     "panes": {"distinct"},
-    "jobs": {"distinct", "incomplete", "setjoin"},  # its tests ask their queries
-    "spark": {"distinct", "incomplete"},
+    "jobs": {
+        "distinct",
+        "incomplete",
+        "quantiles",
+        "setjoin",
+        "spark",
+        "totals",
+        "workload",
+    },  # its tests ask their queries, on its default engine
+    "spark": {"distinct", "incomplete", "jit", "totals", "uncertain", "workload"},
     "compare": {"distinct", "incomplete", "panes", "quantiles", "setjoin", "uncertain", "workload"},
 }
 """Plugins that another is nothing without: a backend of another's query; what there is to compare."""

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from skyband import backends
 from skyband.engines.reference import LocalEngine
 from skyband_jobs import JobError, read_job
 from skyband_jobs.job.engine import JobEngine
@@ -152,7 +153,8 @@ def test_a_backend_that_takes_far_longer_than_the_default_is_left_out(job, monke
     monkeypatch.setattr(backend_choice, "_SLOWER", 0.01)
     found = job("sketch", '"auto"')
     assert found.backends["sketch"] == {"name": "pcsa-ml"}
-    assert sum("takes more than" in line for line in found.choices) == 4
+    others = [info for info in backends("sketch") if info.guarantee != "heuristic" and info.name != "pcsa-ml"]
+    assert sum("takes more than" in line for line in found.choices) == len(others) > 0
 
 
 def test_a_stream_that_goes_on_keeps_its_backend(job, monkeypatch):

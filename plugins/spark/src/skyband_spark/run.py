@@ -114,7 +114,7 @@ def _checkpoint_in_use(job: Job) -> AbstractContextManager[None]:
     return in_use(checkpoint)
 
 
-def _check_goes_on(job: CheckedJob) -> None:
+def _check_goes_on(job: Job) -> None:
     checkpoint = None if job.sink.checkpoint is None else local_path(job.sink.checkpoint)
     if checkpoint is not None:
         checkpoint_record.check_goes_on(job, checkpoint)

@@ -5,7 +5,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import field, frozen
 from skyband.registry import Binding
@@ -32,8 +32,6 @@ class CheckedJob(Job):
     open_source: OpenSource
     bindings: Mapping[str, Binding]
     """The backend of each role of the query, chosen by `backends` or the role's default."""
-    limits: Mapping[str, Any] = field(factory=dict, kw_only=True)
-    """By role, the limits in the job file by which its entry in `backends` was chosen."""
     choices: Sequence[str] = field(default=(), kw_only=True)
     """A table for each role chosen now: its candidates, with what each takes, as lines of text."""
 

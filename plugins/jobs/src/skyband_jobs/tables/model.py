@@ -256,6 +256,8 @@ class Job:
     """Where rows go that arrive after the watermark, if they are kept."""
     broadcast: Source | None = field(default=None, kw_only=True)
     """The second table of the query, whose rows are the questions, if it has one."""
+    limits: Mapping[str, Any] = field(factory=dict, kw_only=True)
+    """By role, the limits in the job file by which its entry in `backends` was chosen."""
     metrics: str | None = field(default=None, kw_only=True)
     """A loopback port, or a file, where Prometheus finds the metrics of the run."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from skyband.errors import ConfigError, EngineError, Problem
-from skyband_jobs.job.checked_job import CheckedJob
+from skyband_jobs.tables.model import Job
 
 from skyband_spark.savepoints.savepoint import fact_text, source_facts
 from skyband_spark.sink_log_check import latest
@@ -27,7 +27,7 @@ _REASONS = {
 _POSITION = "the position in the other one is meaningless in this"
 
 
-def check_goes_on(job: CheckedJob, checkpoint: Path) -> None:
+def check_goes_on(job: Job, checkpoint: Path) -> None:
     """Raise ConfigError, with every change, where the job must not resume from a checkpoint; else record the job.
 
     If the stream failed before its first micro-batch, the record is written again.
@@ -61,7 +61,7 @@ def chosen_before(checkpoint: Path) -> dict[str, Any]:
     return backends if isinstance(backends, dict) else {}
 
 
-def _facts(job: CheckedJob) -> dict[str, Any]:
+def _facts(job: Job) -> dict[str, Any]:
     source = {f"source.{name}": value for name, value in source_facts(job.source).items()}
     if job.limits:
         source[_BACKENDS] = {role: {"limits": job.limits[role], "backend": job.backends[role]} for role in job.limits}
