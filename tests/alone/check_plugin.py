@@ -16,15 +16,8 @@ NEEDED = {
     "incomplete": {"distinct"},  # object-ranker/approx asks a sketch
     "lakes": {"distinct"},  # its tests write answers of a query
     "panes": {"distinct"},
-    "jobs": {
-        "distinct",
-        "incomplete",
-        "quantiles",
-        "setjoin",
-        "spark",
-        "totals",
-        "workload",
-    },  # its tests ask their queries, on its default engine
+    # its tests ask their queries, on its default engine
+    "jobs": {"distinct", "incomplete", "quantiles", "setjoin", "spark", "totals", "workload"},
     "spark": {"distinct", "incomplete", "jit", "totals", "uncertain", "workload"},
     "compare": {"distinct", "incomplete", "panes", "quantiles", "setjoin", "uncertain", "workload"},
 }
