@@ -2,12 +2,19 @@
 
 import json
 
+import attrs
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from attrs import define
 from skyband import backends
 from skyband.engines.reference import LocalEngine
+from skyband.registry import installed
+from skyband.registry import registry as registry_module
+from skyband.registry.discovery import Plugin
+from skyband.registry.registry import Registry
+from skyband_distinct.k_skb.backend import KSkb
 from skyband_jobs import JobError, read_job
 from skyband_jobs.job.engine import JobEngine
 from skyband_jobs.job.opening import OpenSource
@@ -15,12 +22,29 @@ from skyband_jobs.running import backend_choice
 from skyband_jobs.running.backend_choice import Limits, choice_of, parse_size
 from skyband_jobs.running.sample import expected_size
 
+
+@define(eq=False)
+class Acme(KSkb):
+    """A third party's sketch."""
+
+    name = "acme"
+
+
+@define(eq=False)
+class Broken(KSkb):
+    """One that cannot take a row."""
+
+    name = "broken"
+
+    def _update(self, times, keys):
+        raise ZeroDivisionError("by nothing")
+
+
 KINDS = {
     "sketch": 'kind = "distinct-count"\nitem = "id"\nwindows = ["10 minutes"]\nevery = "1 minute"',
     "total-ranker": 'kind = "heavy-hitters"\nobject = "id"\nwindows = ["10 minutes"]\nevery = "1 minute"\nk = 3',
     "quantile-sketch": 'kind = "quantiles"\nvalue = "value"\nat = [0.5]\nwindows = ["10 minutes"]\nevery = "1 minute"',
     "set-matcher": 'kind = "near-duplicates"\nid = "row"\ntokens = "words"\nthreshold = 0.6\nwindow = "1 minute"',
-    "pair-ranker": 'kind = "top-k-pairs"\nid = "row"\ntokens = "words"\nk = 3\nwindow = "1 minute"\nevery = "1 minute"',
 }  # fmt: skip
 
 
@@ -155,6 +179,28 @@ def test_a_backend_that_takes_far_longer_than_the_default_is_left_out(job, monke
     assert found.backends["sketch"] == {"name": "pcsa-ml"}
     others = [info for info in backends("sketch") if info.guarantee != "heuristic" and info.name != "pcsa-ml"]
     assert sum("takes more than" in line for line in found.choices) == len(others) > 0
+
+
+def test_a_backend_of_a_plugin_takes_part_and_one_that_fails_is_named(job, monkeypatch):
+    infos = {info.name: info for info in backends("sketch")}
+    own = attrs.evolve(infos["k-skb"], name="acme", factory=f"{__name__}:Acme")
+    broken = attrs.evolve(infos["k-skb"], name="broken", factory=f"{__name__}:Broken")
+    absent = attrs.evolve(infos["k-skb"], name="absent", factory="no_such_module:Absent")
+    made = Registry([*installed().plugins, Plugin("acme", "1.0", "x", "x", (own, broken, absent))])
+    for module in (backend_choice, registry_module):
+        monkeypatch.setattr(module, "installed", lambda: made)
+    found = job("sketch", '"exact"')
+    choice = choice_of("sketch", Limits(error=0.1), found.query, found.open_source, {})
+    unfit = {each.info.name: each.unfit for each in choice.candidates}
+    assert unfit["acme"] == ""
+    assert "ZeroDivisionError" in unfit["broken"] and "no_such_module" in unfit["absent"]
+    assert unfit["pcsa-ml"] == ""
+
+
+def test_a_damaged_record_of_a_choice_is_not_believed(job, monkeypatch):
+    for before in ({"sketch": 5}, {"sketch": {"limits": {"error": 0.1}}}, {"sketch": {"backend": {"name": "k-skb"}}}):
+        monkeypatch.setattr(JobEngine, "chosen_before", lambda self, sink, before=before: before)
+        assert job("sketch", "{ error = 0.1 }").choices
 
 
 def test_a_stream_that_goes_on_keeps_its_backend(job, monkeypatch):

@@ -15,6 +15,7 @@ from skyband.errors import ConfigError, InputError, PluginError, Problem, sugges
 from skyband.operator.bind_backends import bind
 from skyband.registry import installed
 from skyband.registry.info import BackendInfo
+from skyband.registry.module_import import cause
 from skyband.text_tables import aligned, size
 
 from skyband_jobs.job.opening import OpenSource
@@ -101,9 +102,11 @@ class Choice:
         best = self.candidates[0]
         if not best.unfit:
             return best
-        near = next((each for each in self.candidates if each.state is not None), None)
-        nearest = "" if near is None else f"; the nearest is {near.info.name}, which {near.unfit}"
-        raise ConfigError(Problem(self.role, f"no installed backend meets {self.limits}{nearest}"))
+        if best.state is not None:
+            reason = f"the nearest is {best.info.name}, which {best.unfit}"
+        else:
+            reason = "; ".join(f"{each.info.name}: {each.unfit}" for each in self.candidates)
+        raise ConfigError(Problem(self.role, f"no installed backend meets {self.limits}; {reason}"))
 
     def lines(self) -> list[str]:
         """A heading and a table of the candidates, as text."""
@@ -129,8 +132,8 @@ def choose_backends(
     """
     named, choices, problems = dict(backends), list[Choice](), list[Problem]()
     for role in [role for role in query.asked_roles if limited(backends.get(role))]:
-        before = earlier.get(role, {})
-        if before.get("limits") == backends[role]:
+        before = earlier.get(role)
+        if isinstance(before, Mapping) and before.get("limits") == backends[role] and "backend" in before:
             named[role] = before["backend"]
             continue
         try:
@@ -176,7 +179,7 @@ def _candidates(
     for info in sorted(installed().backends(role), key=lambda info: info.name != default):
         entry, promise, unfit = _asked_of(info, limits)
         if unfit:
-            yield Candidate(info, promise, entry, None, unfit)
+            yield Candidate(info, promise, entry, unfit=unfit)
             continue
         try:
             bindings = bind(query, rows.schema, {**others, role: entry})
@@ -185,11 +188,13 @@ def _candidates(
             state = expected_size(query, bindings, rows, most)
             seconds = time.process_time() - before
         except TooSlowError:
-            yield Candidate(info, promise, entry, None, f"takes more than {most:.1f} s for {len(rows):,} rows")
+            yield Candidate(info, promise, entry, unfit=f"takes more than {most:.1f} s for {len(rows):,} rows")
         except ConfigError as error:
-            yield Candidate(info, promise, entry, None, error.problems[0].message)
-        except (InputError, PluginError) as error:
-            yield Candidate(info, promise, entry, None, str(error))
+            yield Candidate(info, promise, entry, unfit=error.problems[0].message)
+        except InputError:
+            raise  # the rows are to blame, whatever the backend
+        except Exception as error:  # a plugin may raise anything; we report it
+            yield Candidate(info, promise, entry, unfit=f"fails: {cause(error)}")
         else:
             most = most or max(_SLOWER * seconds, _SECONDS)
             yield Candidate(info, promise, entry, state, _too_large(state, limits))
@@ -215,5 +220,8 @@ def _asked_of(info: BackendInfo, limits: Limits) -> tuple[dict[str, Any], str, s
 
 
 def _default_promise(info: BackendInfo) -> str:
-    fields = attrs.fields_dict(installed().load_class(info))
+    try:
+        fields = attrs.fields_dict(installed().load_class(info))
+    except PluginError:  # reported when it is tried
+        return "bounded"
     return f"{info.error} = {fields[info.error].default:g}" if info.error in fields else "bounded"
