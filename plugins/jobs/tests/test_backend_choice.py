@@ -223,6 +223,12 @@ def test_a_record_in_a_checkpoint_is_read_by_spark_s_engine(tmp_path, job):
     assert job("sketch", "{ error = 0.1 }", *stream, engine="spark").backends["sketch"]["name"] == "k-skb"
 
 
+def test_a_checkpoint_elsewhere_cannot_keep_the_choice(job):
+    stream = ("source.stream=true", "source.schema=ts TIMESTAMP, id BIGINT", "sink.checkpoint=s3a://bucket/kept")
+    text = problem(job, "sketch", "{ error = 0.1 }", *stream, engine="spark")
+    assert "backends: limits need a checkpoint on this machine" in text
+
+
 def test_without_a_source_in_this_process_there_is_nothing_to_measure(job):
     found = job("sketch", '"exact"')
     with pytest.raises(Exception, match="needs rows to measure on"):

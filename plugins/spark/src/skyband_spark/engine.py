@@ -75,8 +75,13 @@ class SparkEngine(JobEngine):
     def chosen_before(self, sink: Sink) -> Mapping[str, Any]:
         from skyband_spark.savepoints.checkpoint_record import chosen_before
 
-        checkpoint = None if sink.checkpoint is None else local_path(sink.checkpoint)
-        return {} if checkpoint is None else chosen_before(checkpoint)
+        if sink.checkpoint is None:
+            return {}
+        checkpoint = local_path(sink.checkpoint)
+        if checkpoint is None:
+            message = "limits need a checkpoint on this machine, which keeps the choice: give the backend's `name`"
+            raise ConfigError(Problem("backends", f"{message} (the checkpoint is {sink.checkpoint!r})"))
+        return chosen_before(checkpoint)
 
     def session_findings(self, job: CheckedJob | None) -> tuple[str, bool]:
         from skyband_spark.job_session import spark_session
