@@ -47,7 +47,7 @@ class Folder:
         self.job.write_text(JOB)
 
     def call(self, *arguments, **environment):
-        return CliRunner().invoke(group, [str(entry) for entry in arguments], env=environment)
+        return CliRunner().invoke(group, [str(entry) for entry in arguments], env={"COLUMNS": None, **environment})
 
     def run(self, *sets, engine="local"):
         changes = [part for change in sets for part in ("--set", change)]

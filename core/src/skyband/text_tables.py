@@ -27,14 +27,14 @@ def table(
     """Write a table to `out` (stdout), and return the columns that do not fit.
 
     styles: by column, for terminals. spare: columns to drop, in this order. flush: which columns to align right;
-    None: columns of numbers. If `out` is not a terminal and COLUMNS is not set, all columns are written.
+    None: columns of numbers. If `out` is not a terminal, all columns are written.
     """
     stream = sys.stdout if out is None else out
     cells = [list(row) for row in rows]
     headers = [visible(name) for name in headers]
     right = flush or [bool(cells) and all(_is_number(row[place]) for row in cells) for place in range(len(headers))]
     texts = [[text(value) for value in row] for row in cells]
-    room = (width(), _FOLDED) if is_terminal(stream) else (width(sys.maxsize), sys.maxsize)
+    room = (width(), _FOLDED) if is_terminal(stream) else (sys.maxsize, sys.maxsize)
     places = fitting(headers, texts, spare, *room)
     fitted, right = [headers[place] for place in places], [right[place] for place in places]
     lines = [[row[place] for place in places] for row in texts]
@@ -111,9 +111,9 @@ def can_show(marks: str, out: IO[str] | None = None) -> bool:
     return True
 
 
-def width(otherwise: int = 80) -> int:
-    """Columns of the terminal, or as COLUMNS says; `otherwise` without both."""
-    return shutil.get_terminal_size((otherwise, 24)).columns
+def width() -> int:
+    """Columns of the terminal, or as COLUMNS says; 80 without both."""
+    return shutil.get_terminal_size((80, 24)).columns
 
 
 def _is_number(value: Any) -> bool:
