@@ -17,7 +17,7 @@ NEEDED = {
     "lakes": {"distinct"},  # its tests write answers of a query
     "panes": {"distinct"},
     # its tests ask their queries, on its default engine
-    "jobs": {"distinct", "incomplete", "quantiles", "setjoin", "spark", "totals", "workload"},
+    "jobs": {"distinct", "incomplete", "lakes", "quantiles", "setjoin", "spark", "totals", "workload"},
     "spark": {"distinct", "incomplete", "jit", "totals", "uncertain", "workload"},
     "compare": {"distinct", "incomplete", "panes", "quantiles", "setjoin", "uncertain", "workload"},
 }

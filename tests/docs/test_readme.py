@@ -129,11 +129,15 @@ def test_compare_shows_what_it_says_but_for_the_figures(readme, log):
     assert call("demo", "--engine", "local", "--rows", "20000", "--dir", log / "demo").exit_code == 0
     compared = call(*shlex.split(block.body.splitlines()[0].removeprefix("$ skyband ")))
     assert compared.exit_code == 0, compared.stdout
-    said, shown = block.body.splitlines()[1:], compared.stdout.splitlines()
-    assert [re.split(r"  +", line) for line in shown[1:2]] == [re.split(r"  +", line) for line in said[1:2]]
-    assert [line.split()[:2] for line in shown[2:7]] == [line.split()[:2] for line in said[2:7]]
-    assert [*shown[7:], "page: sketches.html"] == said[7:]
+    said, shown = block.body.splitlines()[2:], compared.stdout.splitlines()[1:]
+    assert list(map(without_figures, [*shown, "page: sketches.html"])) == list(map(without_figures, said))
     assert (log / "sketches.html").stat().st_size < 100_000
+
+
+def without_figures(line):
+    """The names in a line of a table; other lines as they are."""
+    cells = re.split(r"  +", line)
+    return cells if cells[0] == "backend" or len(cells) == 1 else cells[:1]
 
 
 def test_the_job_is_fine_and_runs(readme, log):
