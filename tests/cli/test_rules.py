@@ -155,7 +155,7 @@ def test_a_rule_beyond_the_limits_ends_the_run_or_is_put_aside(job, tmp_path):
     [
         (['query.rules="rules.json"'], "query.rules: must be a source, such as rules = {"),
         (["query.rules.stream=true"], "query.rules.stream: must be false, as in [source]"),
-        (["query.rules.finish=true"], "query.rules.finish: is taken from [source]: drop it"),
+        (["query.rules.finish=true"], "query.rules.finish: is taken from [source]: remove it"),
         (['query.rules.select=["nme AS name"]'], "query.rules.select[0]: the source has no column 'nme'"),
         (['query.rules.path="nothing.json"'], "query.rules.path: "),
         (

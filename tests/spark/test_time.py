@@ -271,7 +271,7 @@ def test_an_idle_stream_continues_with_the_clock(session, files, tmp_path, reade
         ({"finish": 1}, "finish: must be true or false"),
         (
             {"finish": True, "idle_after": "1 second"},
-            "idle_after: is only for streams that never end, finish for those that do",
+            "idle_after: is for streams that never end, finish for those that do",
         ),
     ],
 )

@@ -17,7 +17,7 @@ from skyband.errors import Problem
 @hookimpl
 def skyband_rules(job, engine):
     if job.query.kind == "distinct-count" and job.sink.mode == "append":
-        return [Problem("sink.mode", f"mixes runs, which nobody may on {engine}: drop it")]
+        return [Problem("sink.mode", f"mixes runs, which nobody may on {engine}: remove it")]
     return []
 
 @hookimpl
@@ -74,7 +74,7 @@ def acme(tmp_path):
 
 
 def test_a_rule_of_a_plugin_is_told_by_check_and_run(acme):
-    said = "sink.mode: mixes runs, which nobody may on local: drop it (a rule of acme-policy)"
+    said = "sink.mode: mixes runs, which nobody may on local: remove it (a rule of acme-policy)"
     for command in ("check", "run"):
         told = acme(HOOKS, command, "daily.toml", "--engine", "local", "--set", "sink.mode=append")
         assert told.returncode == 1

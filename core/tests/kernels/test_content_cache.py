@@ -137,3 +137,26 @@ def test_a_cached_kernel_is_loaded_without_the_modules_by_which_numba_compiles(t
     assert lines("4") == [f"{answers} False"]
     assert lines("4", "4.0") == [f"{answers} False", f"{answers} True"]
     assert lines("4.0", "4") == [f"{answers} False"] * 2
+
+
+ALGEBRA = """
+import numpy as np
+from numba import njit
+from skyband.kernels import nested
+
+@njit(cache=True)
+def product(a, b):
+    return np.dot(a, b), np.linalg.solve(a, b)
+
+a, b = np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2.0, 4.0])
+print(*map(list, product(a, b)), sum(product.stats.cache_hits.values()))
+"""
+
+
+def test_a_cached_kernel_that_calls_blas_finds_it(tmp_path):
+    """Its machine code refers to functions of a module that compiling imports, and that loading would leave out."""
+    script, own = tmp_path / "algebra.py", {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    script.write_text(ALGEBRA)
+    for hits in (0, 1):
+        ran = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True, env=own)
+        assert ran.stdout.split() == ["[4.0,", "16.0]", "[1.0,", "1.0]", str(hits)]

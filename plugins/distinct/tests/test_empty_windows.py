@@ -134,7 +134,7 @@ def test_empty_calendar_days():
     ("keys", "said"),
     [
         ({"windows": ["5 rows"], "every": "5 rows"}, "needs windows in time: a window in rows is never empty"),
-        ({"emit": "state"}, "cannot be combined with `emit`: drop one of the two"),
+        ({"emit": "state"}, "cannot be combined with `emit`: remove one of the two"),
         ({"empty": "null"}, "must be one of zero"),
     ],
 )

@@ -19,7 +19,7 @@ from skyband_jobs import JobError, read_job
 from skyband_jobs.job.engine import JobEngine
 from skyband_jobs.job.opening import OpenSource
 from skyband_jobs.running import backend_choice
-from skyband_jobs.running.backend_choice import Limits, choice_of, parse_size
+from skyband_jobs.running.backend_choice import Limits, choice_of, parse_size, sample_of
 from skyband_jobs.running.sample import expected_size
 
 
@@ -81,7 +81,7 @@ def problem(job, role, choice, *sets, **options):
 
 def states(found, role, **limits):
     """The bytes that each backend of a role takes, best first."""
-    choice = choice_of(role, Limits(**limits), found.query, found.open_source, {})
+    choice = choice_of(role, Limits(**limits), found.query, sample_of(found.query, found.open_source), {})
     return {each.info.name: each.state.nbytes for each in choice.candidates if each.state is not None}
 
 
@@ -190,7 +190,7 @@ def test_a_backend_of_a_plugin_takes_part_and_one_that_fails_is_named(job, monke
     for module in (backend_choice, registry_module):
         monkeypatch.setattr(module, "installed", lambda: made)
     found = job("sketch", '"exact"')
-    choice = choice_of("sketch", Limits(error=0.1), found.query, found.open_source, {})
+    choice = choice_of("sketch", Limits(error=0.1), found.query, sample_of(found.query, found.open_source), {})
     unfit = {each.info.name: each.unfit for each in choice.candidates}
     assert unfit["acme"] == ""
     assert "ZeroDivisionError" in unfit["broken"] and "no_such_module" in unfit["absent"]
@@ -200,17 +200,19 @@ def test_a_backend_of_a_plugin_takes_part_and_one_that_fails_is_named(job, monke
 def test_a_damaged_record_of_a_choice_is_not_believed(job, monkeypatch):
     for before in ({"sketch": 5}, {"sketch": {"limits": {"error": 0.1}}}, {"sketch": {"backend": {"name": "k-skb"}}}):
         monkeypatch.setattr(JobEngine, "chosen_before", lambda self, sink, before=before: before)
-        assert job("sketch", "{ error = 0.1 }").choices
+        assert job("sketch", "{ error = 0.1 }", "source.stream=true").choices
 
 
 def test_a_stream_that_goes_on_keeps_its_backend(job, monkeypatch):
     limits = {"sketch": {"memory": "1 KB"}}
     before = {"sketch": {"limits": limits["sketch"], "backend": {"name": "k-skb", "epsilon": 0.2}}}
     monkeypatch.setattr(JobEngine, "chosen_before", lambda self, sink: before)
-    found = job("sketch", '{ memory = "1 KB" }')
+    found = job("sketch", '{ memory = "1 KB" }', "source.stream=true")
     assert found.backends == {"sketch": {"name": "k-skb", "epsilon": 0.2}}
     assert not found.choices
-    assert "the nearest is" in problem(job, "sketch", '{ memory = "2 KB" }')  # other limits are a new choice
+    assert "the nearest is" in problem(
+        job, "sketch", '{ memory = "2 KB" }', "source.stream=true"
+    )  # other limits are a new choice
 
 
 def test_a_record_in_a_checkpoint_is_read_by_spark_s_engine(tmp_path, job):
@@ -223,6 +225,32 @@ def test_a_record_in_a_checkpoint_is_read_by_spark_s_engine(tmp_path, job):
     assert job("sketch", "{ error = 0.1 }", *stream, engine="spark").backends["sketch"]["name"] == "k-skb"
 
 
+def test_a_column_that_is_not_there_is_told_once_with_limits_too(job):
+    text = problem(job, "sketch", "{ error = 0.1 }", "query.item=idd")
+    assert "query.item: the source has no column 'idd'; did you mean 'id'?" in text
+    assert "backends" not in text
+    both = problem(job, "sketch", '{ memory = "1 B" }', "sink.trigger=soon")
+    assert "sink.trigger" in both and "backends.sketch: no installed backend meets" in both
+
+
+def test_a_batch_without_rows_takes_the_default_and_a_stream_waits(job, tmp_path):
+    (tmp_path / "empty.csv").write_text("ts,id\n")
+    text = ("source.format=csv", "source.path=empty.csv", "source.options={ header = true }")
+    text += ("source.schema=ts TIMESTAMP, id BIGINT",)
+    assert job("sketch", "{ error = 0.1 }", *text).bindings["sketch"].info.name == "pcsa-ml"
+    stream = problem(job, "sketch", "{ error = 0.1 }", *text, "source.stream=true")
+    assert "needs rows to measure on" in stream
+
+
+def test_a_row_that_cannot_be_read_is_left_out_of_the_sample_and_is_the_run_s_to_report(job, tmp_path):
+    (tmp_path / "bad.csv").write_text("ts,id\n2026-01-01 00:00:00,x\n2026-01-01 00:00:01,5\n")
+    text = ("source.format=csv", "source.path=bad.csv", "source.options={ header = true }")
+    text += ("source.schema=ts TIMESTAMP, id BIGINT",)
+    limits = '{ memory = "1 GB" }'
+    assert "source.path" in problem(job, "sketch", limits, *text, "query.bad_rows=fail")
+    assert job("sketch", limits, *text, "query.bad_rows=count").bindings["sketch"].info.name == "exact"
+
+
 def test_a_checkpoint_elsewhere_cannot_keep_the_choice(job):
     stream = ("source.stream=true", "source.schema=ts TIMESTAMP, id BIGINT", "sink.checkpoint=s3a://bucket/kept")
     text = problem(job, "sketch", "{ error = 0.1 }", *stream, engine="spark")
@@ -232,4 +260,4 @@ def test_a_checkpoint_elsewhere_cannot_keep_the_choice(job):
 def test_without_a_source_in_this_process_there_is_nothing_to_measure(job):
     found = job("sketch", '"exact"')
     with pytest.raises(Exception, match="needs rows to measure on"):
-        choice_of("sketch", Limits(error=0.1), found.query, OpenSource(found.schema), {})
+        choice_of("sketch", Limits(error=0.1), found.query, sample_of(found.query, OpenSource(found.schema)), {})

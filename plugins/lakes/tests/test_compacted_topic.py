@@ -219,8 +219,8 @@ def test_a_job_leaves_the_newest_answer_in_its_topic(call, broker):
     ("sets", "told"),
     [
         (["sink.options={}"], 'sink.options.kafka.bootstrap.servers: is required, such as "broker1:9092"'),
-        (["sink.options.topic=board"], "sink.options.topic: the topic is `table`: drop it"),
-        (["sink.options.acks=all"], "sink.options.acks: is not an option of kafka: drop it"),
+        (["sink.options.topic=board"], "sink.options.topic: the topic is `table`: remove it"),
+        (["sink.options.acks=all"], "sink.options.acks: is not an option of kafka: remove it"),
         (["sink.path=out"], "sink.path: belongs to other formats: name the topic with table"),
         (["query.answers=all"], "sink."),
     ],

@@ -252,8 +252,8 @@ def test_a_catalogue_that_another_program_keeps_locked_fails_the_write(lake, tmp
         ('sink.catalog={warehouse = "lake/"}', "sink.catalog.uri: is required"),
         ("sink.catalog=lake.db", "sink.catalog: must be a table"),
         ("sink.options.uri=x", "sink.options: have no effect with catalog"),
-        ("sink.format=delta", "sink.table: is only for formats with a catalogue: drop it (got format 'delta')"),
-        ("source.table=db.visits", "source.table: is only for formats with a catalogue: drop it (got format 'parquet'"),
+        ("sink.format=delta", "sink.table: is only for formats with a catalogue: remove it (got format 'delta')"),
+        ("source.table=db.visits", "source.table: is only for formats with a catalogue: remove it (got format 'parq"),
         ("sink.catalog.warehouse=visits.parquet", "sink.catalog.warehouse: "),
     ],
 )

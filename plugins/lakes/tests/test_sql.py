@@ -107,7 +107,7 @@ def test_a_job_reads_the_table_that_another_wrote(call, tmp_path):
         (["source.table=bord"], "source.table: there is no table 'bord' in the database sqlite:///"),
         (["source.url=sqlite:///none.db"], "source.table: there is no table 'board' in the database sqlite:///"),
         (['source.schema="at TIMESTAMP"'], "source.schema: a table in sql has its own schema"),
-        (["source.format=json"], "source.url: is only for databases: drop it (got format 'json')"),
+        (["source.format=json"], "source.url: is only for databases: remove it (got format 'json')"),
     ],
 )
 def test_wrong_keys_of_a_source_are_reported_before_it_is_read(call, tmp_path, sets, told):

@@ -350,7 +350,7 @@ def test_a_group_is_dropped_when_its_window_is_empty():
         ({"carry_match": "time"}, "carry_match", "'time' would be called 'match_time' in answers, like another column"),
         ({"carry_match": "a", "carry": "match_a"}, "carry_match", "'a' would be called 'match_a' in answers"),
         ({"carry_match": "who", "id": ["who", "place"]}, "carry_match", "'who' would be called 'match_who' in answers"),
-        ({"carry_match": "a", "output": "kept"}, "carry_match", 'output = "kept" has none: drop it, or choose'),
+        ({"carry_match": "a", "output": "kept"}, "carry_match", 'output = "kept" has none: remove it, or choose'),
         ({"window": "1 microsecond"}, "window", "at least 2 microseconds"),
         ({"output": "best"}, "output", "must be one of pairs, rows, kept"),
     ],

@@ -220,7 +220,7 @@ def test_the_name_of_an_object_is_known_when_it_is_gone():
     [
         ({"share": 0.1}, "share", "is for one window, but `against` compares two: set at_least, k, or both"),
         ({"part": "amount > 0.1"}, "part", "ranks by a part of one total, but `against` by two totals"),
-        ({"rest": True}, "rest", "is for one window, but `against` compares two: drop one of the two"),
+        ({"rest": True}, "rest", "is for one window, but `against` compares two: remove one of the two"),
         ({"emit": "state"}, "emit", "returns states instead of the answers"),
         ({"total": "distinct", "value": "group"}, "total", "counts a value in both windows only once"),
         ({"windows": ["today"]}, r"windows\[0\]", 'has no previous window of equal length: .* "1 day in UTC"'),

@@ -170,7 +170,7 @@ def test_a_condition_that_no_row_meets_has_parts_of_0(name):
         ({"part": "status = 'bad'"}, "part", "'bad' is not a valid bigint; or make"),
         ({"part": "status"}, "part", "`status` is int32, not a condition: compare it with a value; or make"),
         ({"emit": "state"}, "part", "is not part of a state: drop this, or `emit`"),
-        ({"rest": True}, "rest", "needs totals, but `part` ranks by a part of them: drop one of the two"),
+        ({"rest": True}, "rest", "needs totals, but `part` ranks by a part of them: remove one of the two"),
         ({"total": "distinct", "value": "page", "windows": ["9 rows"], "every": "3 rows"}, "part", "with total = "),
     ],
 )

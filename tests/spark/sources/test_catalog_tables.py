@@ -106,7 +106,7 @@ def test_a_table_keeps_the_order_of_its_columns(session, shop):
         (["source.table=sho.requests"], "nor a schema 'sho' with tables in it"),
         (["sink.table=shop.other"], "'shop.other' has other columns (at missing"),
         (["sink.table=shop.requests"], "is the source: choose another table"),
-        (["sink.path=x"], "sink.path: is set by the catalogue: drop it"),
+        (["sink.path=x"], "sink.path: is set by the catalogue: remove it"),
         (["source.catalog={uri='x'}"], "source.catalog: belongs in Spark's settings"),
     ],
 )

@@ -44,6 +44,6 @@ def limit_problems(
         problems.append(Problem("offset", f"must be in time, as `longest` is (got {offset})"))
     for key, value in others.items():
         if value is not None:
-            message = f"cannot be combined with `longest`: drop one of the two (got {literal(value)})"
+            message = f"cannot be combined with `longest`: remove one of the two (got {literal(value)})"
             problems.append(Problem(key, message))
     return problems

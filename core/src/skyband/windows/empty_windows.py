@@ -32,7 +32,7 @@ def empty_problems(empty: str | None, rows: bool, emit: str | None) -> list[Prob
     if rows:
         return [Problem("empty", f"needs windows in time: a window in rows is never empty (got {literal(empty)})")]
     if emit is not None:
-        return [Problem("empty", f"cannot be combined with `emit`: drop one of the two (got {literal(empty)})")]
+        return [Problem("empty", f"cannot be combined with `emit`: remove one of the two (got {literal(empty)})")]
     return []
 
 

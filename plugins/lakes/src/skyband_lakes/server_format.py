@@ -30,7 +30,7 @@ class ServerFormat(Format):
 
     def _key_problems(self, keys: TableKeys) -> list[Problem]:
         """Problems with its keys, except `table` and `url`, which each format checks itself."""
-        remedies = (("path", f"is for files: name the {self.what} with url"), ("catalog", "drop it"))
+        remedies = (("path", f"is for files: name the {self.what} with url"), ("catalog", "remove it"))
         problems = [
             Problem(name, f"{remedy} (got format {self.name!r})") for name, remedy in remedies if getattr(keys, name)
         ]

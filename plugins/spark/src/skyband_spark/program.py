@@ -354,7 +354,7 @@ def ticking_of(idle_after: Any, finish: Any) -> Ticking | None:
     if finish is not None and not isinstance(finish, bool):
         problems.append(Problem("finish", f"must be true or false (got {literal(finish)})"))
     if finish is not None and idle_after is not None:
-        problems.append(Problem("idle_after", "is only for streams that never end, finish for those that do: drop one"))
+        problems.append(Problem("idle_after", "is for streams that never end, finish for those that do: remove one"))
     wrong = None if idle_after is None else clock_problem(idle_after)
     if wrong is not None:
         problems.append(Problem("idle_after", wrong))

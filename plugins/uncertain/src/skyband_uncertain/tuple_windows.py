@@ -187,7 +187,7 @@ def problems_of(size: int | None, window: Duration | None, delta: float | None) 
     if not own_keys:
         return [Problem("size", "is required, or one of `window` (a length of time) and `delta` (a change of value)")]
     if len(own_keys) > 1:
-        return [Problem(own_keys[1], f"excludes {own_keys[0]}: a window is of one kind; drop one of them")]
+        return [Problem(own_keys[1], f"excludes {own_keys[0]}: a window is of one kind; remove one of them")]
     if window is None:
         return []
     if window.rows:

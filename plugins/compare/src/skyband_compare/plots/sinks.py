@@ -41,7 +41,7 @@ class Answered:
             files = open_files(self.source)
         if files is None:
             beyond = beyond_readers(self.source)
-            raise ConfigError(Problem(f"sink.options.{beyond}", "is for Spark only: drop it to draw its answers"))
+            raise ConfigError(Problem(f"sink.options.{beyond}", "is for Spark only: remove it to draw its answers"))
         return pa.Table.from_batches(files.batches(files.schema.names), files.schema)
 
     def version(self) -> tuple[object, ...]:
@@ -74,7 +74,7 @@ def answers_at(place: str, sets: Iterable[str] = ()) -> Answered:
             raise ConfigError(Problem("query.emit", message))
         options = dict(sink.with_defaults) if sink.format == "csv" else {}
         if any(name.lower() == "header" and option_text(value) != "true" for name, value in options.items()):
-            message = "is false, so its files do not name their columns: drop it to draw the job"
+            message = "is false, so its files do not name their columns: remove it to draw the job"
             raise ConfigError(Problem("sink.options.header", message))
         source = (
             _tabled(sink)

@@ -175,7 +175,7 @@ class DistinctCount(QueryWithRules):
         problems = previous_problems(windows) or moments_problems(self.every, self.offset.length, windows)
         if self.emit is not None:
             message = "returns states instead of the answers that `against` compares"
-            problems.append(Problem("emit", f"{message}: drop one of the two"))
+            problems.append(Problem("emit", f"{message}: remove one of the two"))
         return problems
 
     @property

@@ -39,7 +39,7 @@ class SumKeys(Protocol):
 def sum_problems(query: SumKeys) -> list[Problem]:
     """Problems with the limits of values, and with keys that cannot be combined with a sum."""
     if not query.adds:
-        message = "limits the sum of a `value`: set that, without `ranges` and `emit`, or drop this"
+        message = "limits the sum of a `value`: set that, without `ranges` and `emit`, or remove this"
         limits = {"lower": query.lower, "upper": query.upper}
         return [Problem(key, f"{message} (got {limit:g})") for key, limit in limits.items() if limit is not None]
     least, most = limits_of(query)
@@ -47,7 +47,7 @@ def sum_problems(query: SumKeys) -> list[Problem]:
     if not least < most:
         problems.append(Problem("upper", f"must be above lower = {least:g} (got {most:g})"))
     if query.against is not None:
-        message = "compares counts, not sums of values: drop it, drop `value`, or count `ranges` of it"
+        message = "compares counts, not sums of values: remove it or `value`, or count `ranges` of it"
         problems.append(Problem("against", message))
     return problems
 

@@ -172,12 +172,12 @@ class TopK(Query):
         problems = half_life_problems(self.half_life, self.rows, self.every, self.window)
         if callable(self.aggregate):
             message = "is a function, which `half_life` would call for all objects at each moment: name an aggregate"
-            problems.append(Problem("aggregate", f"{message}, or drop one of the two"))
+            problems.append(Problem("aggregate", f"{message}, or remove one of the two"))
         if self.repeats not in REDUCTIONS:
             message = f"is a promise, which `half_life` does not support: choose one of {', '.join(REDUCTIONS)}"
             problems.append(Problem("repeats", f"{message} (got {literal(self.repeats)})"))
         if self.carry and self.repeats in ("largest", "smallest"):
-            message = "is of the latest row with `half_life`: drop it, or set repeats to latest or mean"
+            message = "is of the latest row with `half_life`: remove it, or set repeats to latest or mean"
             problems.append(Problem("carry", f"{message} (repeats is {literal(self.repeats)})"))
         return problems
 

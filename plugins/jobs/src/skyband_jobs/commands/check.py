@@ -113,11 +113,12 @@ def _within(job: "CheckedJob", most: int | None) -> "Iterator[str]":
     from skyband.errors import ConfigError
 
     from skyband_jobs import JobError
-    from skyband_jobs.running.backend_choice import Limits, choice_of
+    from skyband_jobs.running.backend_choice import Limits, choice_of, sample_of
 
+    rows = None if most is None else sample_of(job.query, job.open_source)
     for role in () if most is None else job.query.asked_roles:
         try:
-            yield from choice_of(role, Limits(memory=most), job.query, job.open_source, job.backends).lines()
+            yield from choice_of(role, Limits(memory=most), job.query, rows, job.backends).lines()
         except ConfigError as error:
             raise JobError(str(job.path), *(problem.within("backends") for problem in error.problems)) from error
 

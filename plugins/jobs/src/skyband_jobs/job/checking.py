@@ -73,8 +73,9 @@ def check_job(
     try:
         backends = choose_backends(query, opened)
     except ConfigError as error:
-        return Findings(opened, backends, bindings, [*problems, *error.problems])
-    bindings, unanswerable = _bound(query, opened, backends, source)
+        unanswerable = _with_hints(error.problems, source, opened.schema)
+    else:
+        bindings, unanswerable = _bound(query, opened, backends, source)
     problems += unanswerable
     if sink is not None and opened.schema is not None and not unanswerable:
         answers = query.result_schema(opened.schema)

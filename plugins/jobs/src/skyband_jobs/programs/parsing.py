@@ -129,7 +129,7 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: J
     aside = {name: placed(one, folder) if one else None for name, one in aside.items()}
     zone = spark.get(ZONE_SETTING)
     choices = list[Choice]()
-    choose = partial(_choose, backends, engine, sink, choices)
+    choose = partial(_choose, backends, engine, sink if source and source.stream else None, choices)
     limits = {role: choice for role, choice in backends.items() if limited(choice)}
     named = {role: choice for role, choice in backends.items() if role not in limits}
     findings = check_job(tables, source, query, named, choose, sink, engine, zone, path, tells_case(spark))
@@ -176,15 +176,18 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: J
 def _choose(
     backends: Mapping[str, Any],
     engine: JobEngine,
-    sink: Sink | None,
+    stream: Sink | None,
     choices: "list[Choice]",
     query: "Query",
     source: OpenSource,
 ) -> Mapping[str, Any]:
-    """Names for the backends that the job gives limits for; how each was chosen is added to `choices`."""
+    """Names for the backends that the job gives limits for; how each was chosen is added to `choices`.
+
+    stream: the sink of a stream, whose checkpoint keeps the choice; None for a batch.
+    """
     if not any(map(limited, backends.values())):
         return backends
-    named, more = choose_backends(query, source, backends, {} if sink is None else engine.chosen_before(sink))
+    named, more = choose_backends(query, source, backends, None if stream is None else engine.chosen_before(stream))
     choices += more
     return named
 

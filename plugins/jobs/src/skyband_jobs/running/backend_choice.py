@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 from skyband.config.literals import literal
-from skyband.errors import ConfigError, InputError, PluginError, Problem, suggest
-from skyband.operator.bind_backends import bind
+from skyband.errors import ConfigError, PluginError, Problem, suggest
+from skyband.operator.bind_backends import bind, column_problems
+from skyband.queries.query import COUNT
 from skyband.registry import installed
 from skyband.registry.info import BackendInfo
 from skyband.registry.module_import import cause
@@ -123,22 +124,31 @@ def _remark(each: Candidate, place: int) -> str:
 
 
 def choose_backends(
-    query: "Query", source: OpenSource, backends: Mapping[str, Any], earlier: Mapping[str, Any]
+    query: "Query", source: OpenSource, backends: Mapping[str, Any], earlier: Mapping[str, Any] | None
 ) -> tuple[dict[str, Any], list[Choice]]:
     """A job's backends, with a name for each role that has limits, and how each was chosen.
 
-    earlier: by role, the limits and the backend of a stream that goes on, which keeps its backend.
-    Raises ConfigError under `backends`, with every problem at once; InputError where a row cannot be read.
+    earlier: by role, the limits and the backend of a stream that goes on, which keeps its backend; None for a batch,
+    which takes the role's default if it has no rows.
+    Raises ConfigError with every problem at once: those of the query's columns, or those under `backends`.
     """
-    named, choices, problems = dict(backends), list[Choice](), list[Problem]()
-    for role in [role for role in query.asked_roles if limited(backends.get(role))]:
-        before = earlier.get(role)
-        if isinstance(before, Mapping) and before.get("limits") == backends[role] and "backend" in before:
-            named[role] = before["backend"]
-            continue
+    named, choices = dict(backends), list[Choice]()
+    problems = [] if source.schema is None else column_problems(query, source.schema)
+    if problems:
+        raise ConfigError(*problems)
+    roles = [role for role in query.asked_roles if limited(backends.get(role))]
+    before = {role: entry["backend"] for role, entry in (earlier or {}).items() if _is_of(entry, backends.get(role))}
+    rows = None if before.keys() >= set(roles) else sample_of(query, source)
+    for role in roles:
         try:
-            choices.append(choice_of(role, Limits.of(role, backends[role]), query, source, backends))
-            named[role] = dict(choices[-1].best.entry)
+            limits = Limits.of(role, backends[role])
+            if role in before:
+                named[role] = before[role]
+            elif earlier is None and rows is None and source.rows is not None:
+                named[role] = installed().role(role).default
+            else:
+                choices.append(choice_of(role, limits, query, rows, backends))
+                named[role] = dict(choices[-1].best.entry)
         except ConfigError as error:
             problems += [problem.within("backends") for problem in error.problems]
     if problems:
@@ -146,18 +156,30 @@ def choose_backends(
     return named, choices
 
 
-def choice_of(role: str, limits: Limits, query: "Query", source: OpenSource, backends: Mapping[str, Any]) -> Choice:
-    """Measure the installed backends of a role on the first rows of a source.
+def _is_of(entry: Any, limits: Any) -> bool:
+    """Whether an entry of a checkpoint's record was chosen by these limits."""
+    return isinstance(entry, Mapping) and "backend" in entry and limited(limits) and entry.get("limits") == limits
+
+
+def sample_of(query: "Query", source: OpenSource) -> "pa.Table | None":
+    """The first rows of a source, without those that cannot be read, which the run reports; None if there are none."""
+    return None if source.rows is None else first_rows(evolve(query, bad_rows=COUNT), source.rows, query.columns)
+
+
+def choice_of(
+    role: str, limits: Limits, query: "Query", rows: "pa.Table | None", backends: Mapping[str, Any]
+) -> Choice:
+    """Measure the installed backends of a role on the first rows of a source, without those that the query cannot use.
 
     Raises ConfigError where there are no rows to measure on.
     """
-    rows = None if source.rows is None else first_rows(query, source.rows, query.columns)
     if rows is None:
         message = (
-            "needs rows to measure on, but this process cannot read the source yet: give the backend's `name`, which "
-            "`skyband check` finds for a file of such rows"
+            "needs rows to measure on, and this process sees none in the source: give the backend's `name`; "
+            "`skyband check` on a job for a file of such rows shows which"
         )
         raise ConfigError(Problem(role, message))
+    query = evolve(query, bad_rows=COUNT)
     others = {name: choice for name, choice in backends.items() if name != role and not limited(choice)}
     candidates = sorted(_candidates(role, limits, query, rows, others), key=lambda each: _order(each, role, limits))
     return Choice(role, limits, candidates, len(rows))
@@ -191,8 +213,6 @@ def _candidates(
             yield Candidate(info, promise, entry, unfit=f"takes more than {most:.1f} s for {len(rows):,} rows")
         except ConfigError as error:
             yield Candidate(info, promise, entry, unfit=error.problems[0].message)
-        except InputError:
-            raise  # the rows are to blame, whatever the backend
         except Exception as error:  # a plugin may raise anything; we report it
             yield Candidate(info, promise, entry, unfit=f"fails: {cause(error)}")
         else:

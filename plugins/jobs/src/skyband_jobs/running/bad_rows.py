@@ -60,7 +60,7 @@ def aside_sink(tables: Mapping[str, Any], name: str) -> Sink | None:
     table = query.get(name) if isinstance(query, Mapping) else None
     if not isinstance(table, Mapping):
         return None
-    problems = [Problem(key, "is taken from [sink]: drop it") for key in _SINKS if key in table]
+    problems = [Problem(key, "is taken from [sink]: remove it") for key in _SINKS if key in table]
     if problems:
         raise ConfigError(*problems)
     return build(Sink, table)

@@ -38,7 +38,7 @@ def broadcast_source(table: Mapping[str, Any], key: str, stream: bool) -> Source
     if not isinstance(value, Mapping):
         example = '{ path = "rules/", format = "json" }'
         raise ConfigError(Problem("", f"must be a source, such as {key} = {example} (got {value!r:.80})"))
-    problems = [Problem(name, "is taken from [source]: drop it") for name in _OF_THE_ROWS if name in value]
+    problems = [Problem(name, "is taken from [source]: remove it") for name in _OF_THE_ROWS if name in value]
     if value.get("stream") is True and not stream:
         problems.append(Problem("stream", "must be false, as in [source]: a batch reads all rows before it starts"))
     if problems:

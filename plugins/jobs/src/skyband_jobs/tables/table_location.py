@@ -77,9 +77,9 @@ def location_problems(table: Source | Sink, on_spark: bool) -> list[Problem]:
     home = format_comes_with(table.format)
     if bound is None and home and (keys or not on_spark):
         return [Problem("format", f"{table.format} is not installed{home}")]
-    problems = [Problem(name, f"{_home(name, bound)}: drop it (got format {table.format!r})") for name in keys]
+    problems = [Problem(name, f"{_home(name, bound)}: remove it (got format {table.format!r})") for name in keys]
     if bound is None and table.distribution is not None:
-        message = f"is only for formats that plugins bring: drop it (got format {table.format!r})"
+        message = f"is only for formats that plugins bring: remove it (got format {table.format!r})"
         problems.append(Problem("distribution", message))
     return problems
 
@@ -107,11 +107,11 @@ def _of_spark_table(table: Source | Sink) -> list[Problem]:
     if table.table is not None and (wrong := namespace_problem(table.table)):
         problems.append(Problem("table", wrong))
     remedies = {
-        "url": "is only for databases: drop it",
-        "path": "is set by the catalogue: drop it",
-        "catalog": 'belongs in Spark\'s settings, such as [spark] "spark.sql.catalog.main" = "…": drop it',
-        "schema": "is the table's own: drop it",
-        "distribution": "is only for formats that plugins bring: drop it",
+        "url": "is only for databases: remove it",
+        "path": "is set by the catalogue: remove it",
+        "catalog": 'belongs in Spark\'s settings, such as [spark] "spark.sql.catalog.main" = "…": remove it',
+        "schema": "is the table's own: remove it",
+        "distribution": "is only for formats that plugins bring: remove it",
     }
     return problems + [Problem(name, remedy) for name, remedy in remedies.items() if getattr(table, name, None)]
 

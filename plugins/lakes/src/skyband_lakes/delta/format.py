@@ -19,7 +19,7 @@ class DeltaFormat(Format):
 
     def check(self, keys: TableKeys, on_spark: bool) -> list[Problem]:
         problems = [
-            Problem(name, "is only for formats with a catalogue: drop it (got format 'delta')")
+            Problem(name, "is only for formats with a catalogue: remove it (got format 'delta')")
             for name in ("table", "catalog")
             if getattr(keys, name)
         ]
@@ -28,7 +28,7 @@ class DeltaFormat(Format):
         elif (blocked := folder_problem("path", keys.path)) is not None:
             problems.append(blocked)
         if keys.schema is not None:
-            problems.append(Problem("schema", "a table in delta has its own schema: drop it"))
+            problems.append(Problem("schema", "a table in delta has its own schema: remove it"))
         lacking = None if on_spark and not keys.key else DELTA.missing()  # a Spark session may have Delta's connector
         return problems if lacking is None else [*problems, Problem("format", f"delta {lacking}")]
 

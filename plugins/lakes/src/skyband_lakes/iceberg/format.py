@@ -38,7 +38,7 @@ class IcebergFormat(Format):
         if keys.options:
             problems.append(Problem("options", "have no effect with catalog: put the properties there"))
         if keys.schema is not None:
-            problems.append(Problem("schema", "a table in iceberg has its own schema: drop it"))
+            problems.append(Problem("schema", "a table in iceberg has its own schema: remove it"))
         lacking = ICEBERG.missing()
         return problems if lacking is None else [*problems, Problem("format", f"iceberg {lacking}")]
 

@@ -89,7 +89,7 @@ def _sink_problems(keys: TableKeys) -> list[Problem]:
     for name in keys.options:
         if not name.lower().startswith(_PREFIX):
             message = (
-                "the topic is `table`: drop it" if name.lower() == "topic" else "is not an option of kafka: drop it"
+                "the topic is `table`: remove it" if name.lower() == "topic" else "is not an option of kafka: remove it"
             )
             problems.append(Problem(f"options.{name}", f"{message}; options of librdkafka start with {_PREFIX!r}"))
     problems += _lacking(keys, kafka_bootstrap_servers="broker1:9092")

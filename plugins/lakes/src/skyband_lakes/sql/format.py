@@ -35,7 +35,7 @@ class SqlFormat(ServerFormat):
         if keys.url is None:
             problems.append(Problem("url", "is required for sql, such as ${BOARD_URL} or sqlite:///board.db"))
         if keys.schema is not None:
-            problems.append(Problem("schema", "a table in sql has its own schema: drop it"))
+            problems.append(Problem("schema", "a table in sql has its own schema: remove it"))
         lacking = SQL.missing()
         if lacking is not None:
             return [*problems, Problem("format", f"sql {lacking}")]

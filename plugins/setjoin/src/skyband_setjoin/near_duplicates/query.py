@@ -105,7 +105,7 @@ class NearDuplicates(SetQuery):
             problems.append(Problem("threshold", fault))
         problems += too_short(self.window)
         if self.keep == FIRST and self.side is not None:
-            message = f'"first" is for one stream: drop it, or side = {self.side!r}'
+            message = f'"first" is for one stream: remove it, or side = {self.side!r}'
             problems.append(Problem("keep", message))
         problems += self._name_problems()
         if problems:
@@ -119,7 +119,7 @@ class NearDuplicates(SetQuery):
         problems = name_problems("id", several(self.id), others)
         problems += name_problems("carry", self.carry, reserved)
         if self.output == KEPT and self.carry_match:
-            message = 'needs matches, and output = "kept" has none: drop it, or choose "pairs" or "rows"'
+            message = 'needs matches, and output = "kept" has none: remove it, or choose "pairs" or "rows"'
             return [*problems, Problem("carry_match", message)]
         message = "like another column: rename one of the two in the source"
         return problems + [

@@ -56,12 +56,12 @@ def _check(stream: bool, until: str | None, states: Path | None, at: str | None)
 
     if states is not None:
         if until is not None:
-            raise ConfigError(Problem("--until", "is only for batches; for states, set --at: drop one of them"))
+            raise ConfigError(Problem("--until", "is only for batches; for states, set --at: remove one of them"))
         return
     if at is not None:
         raise ConfigError(Problem("--at", "is only for --states: add --states, or remove --at"))
     if stream and until is not None:
-        raise ConfigError(Problem("--until", "is only for batches; a stream is saved where it stopped: drop it"))
+        raise ConfigError(Problem("--until", "is only for batches; a stream is saved where it stopped: remove it"))
     if not stream and until is None:
         message = (
             "is required for a batch: the moment from which the stream's own rows count; or set source.stream = true"

@@ -79,10 +79,10 @@ def amount_problems(query: RankingKeys) -> list[Problem]:
         if column is None and query.total == total:
             problems.append(Problem(name, f"is required with total = {total!r}: the name of a column"))
         if column is not None and query.total != total:
-            message = f"requires total = {total!r}: add that, or drop this (got {literal(column)})"
+            message = f"requires total = {total!r}: add that, or remove this (got {literal(column)})"
             problems.append(Problem(name, message))
     if query.unit != 1.0 and query.total != "sum" and query.weight is None:
-        message = f"requires total = 'sum': add that, or drop this (got {query.unit:g})"
+        message = f"requires total = 'sum': add that, or remove this (got {query.unit:g})"
         problems.append(Problem("unit", message))
     return problems
 
@@ -104,7 +104,7 @@ def rest_problems(query: RankingKeys) -> list[Problem]:
     """Problems of `rest`, and of `empty`, which requires it."""
     problems = []
     if query.empty is not None and not query.rest:
-        message = "requires `rest`, whose row is 0 for an empty window: add that, or drop this"
+        message = "requires `rest`, whose row is 0 for an empty window: add that, or remove this"
         problems.append(Problem("empty", f"{message} (got {literal(query.empty)})"))
     if query.emit is not None and query.rest:
         problems.append(Problem("rest", "is not part of a state: drop this, or `emit`"))
@@ -118,7 +118,7 @@ def part_problems(query: RankingKeys) -> list[Problem]:
     if query.emit is not None:
         return [Problem("part", "is not part of a state: drop this, or `emit`")]
     if query.rest:
-        return [Problem("rest", "needs totals, but `part` ranks by a part of them: drop one of the two")]
+        return [Problem("rest", "needs totals, but `part` ranks by a part of them: remove one of the two")]
     if query.rows and query.total == "distinct":
         message = 'with total = "distinct" requires windows in time: use these, or count rows'
         return [Problem("part", f"{message} (got {literal(query.part)})")]
@@ -131,10 +131,10 @@ def against_problems(query: RankingKeys, windows: Mapping[str, Length]) -> list[
         return only_with_against({"rank_by": (query.rank_by, DIFFERENCE), "direction": (query.direction, BOTH)})
     problems = previous_problems(windows)
     remedies = {
-        "share": "is for one window, but `against` compares two: set at_least, k, or both, or drop one of these",
-        "part": "ranks by a part of one total, but `against` by two totals: drop one of the two",
-        "rest": "is for one window, but `against` compares two: drop one of the two",
-        "emit": "returns states instead of the answers that `against` compares: drop one of the two",
+        "share": "is for one window, but `against` compares two: set at_least, k, or both, or remove one of these",
+        "part": "ranks by a part of one total, but `against` by two totals: remove one of the two",
+        "rest": "is for one window, but `against` compares two: remove one of the two",
+        "emit": "returns states instead of the answers that `against` compares: remove one of the two",
     }
     problems += [Problem(key, text) for key, text in remedies.items() if getattr(query, key) not in (None, False)]
     if query.total == "distinct":
@@ -152,7 +152,7 @@ def decay_problems(query: RankingKeys) -> list[Problem]:
         message = "counts values, which have no weight: rank by rows or a sum, or drop `half_life`"
         problems.append(Problem("total", f"{message} (got {literal(query.total)})"))
     remedies = {
-        "share": "needs totals without decay: set at_least, k, or both, or drop this or `half_life`",
+        "share": "needs totals without decay: set at_least, k, or both, or remove this or `half_life`",
         "part": "divides totals without decay: drop this or `half_life`",
         "rest": "needs totals without decay: drop this or `half_life`",
         "against": "subtracts totals without decay: drop this or `half_life`",

@@ -105,7 +105,7 @@ class RowFeatures(Query):
             message = "must be a length of time: a number of rows would depend on the order of rows with equal times"
             problems.append(Problem("windows[0]", f"{message} (got {self.windows[0]})"))
         if self.unit != 1.0 and not self.sums:
-            problems.append(Problem("unit", f"requires `sums`: add that, or drop this (got {self.unit:g})"))
+            problems.append(Problem("unit", f"requires `sums`: add that, or remove this (got {self.unit:g})"))
         names = self._feature_names
         problems += name_problems("carry", self.carry, ("time", *names, *self.by))
         problems += name_problems("by", self.by, ("time", *names))
