@@ -149,7 +149,7 @@ def product(a, b):
     return np.dot(a, b), np.linalg.solve(a, b)
 
 a, b = np.array([[2.0, 0.0], [0.0, 4.0]]), np.array([2.0, 4.0])
-print(*map(list, product(a, b)), sum(product.stats.cache_hits.values()))
+print(*(part.tolist() for part in product(a, b)), sum(product.stats.cache_hits.values()))
 """
 
 
