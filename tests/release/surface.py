@@ -21,6 +21,7 @@ from skyband.registry.info import CAPABILITIES
 from skyband_jobs.programs.parsing import KEYS
 from skyband_jobs.tables.model import Sink, Source
 from skyband_spark import states as spark_states
+from skyband_specs.reference.job_file import own_tables
 
 OURS = "skyband"
 
@@ -85,7 +86,8 @@ def _commands() -> Iterator[Name]:
 
 def _job() -> Iterator[Name]:
     yield from (Name("job", key) for key in KEYS)
-    for table, cls in (("source", Source), ("sink", Sink)):
+    for table, cls in (("source", Source), ("sink", Sink), *((name, cls) for _, name, cls in own_tables())):
+        yield Name("job", table)
         yield from (Name("job", table, field.name) for field in attrs.fields(cls))
 
 

@@ -9,13 +9,13 @@ from skyband_jobs.files.source_files import READABLE
 from skyband_jobs.files.text_files import OPTIONS
 from skyband_jobs.formats import names_of_formats
 from skyband_jobs.local.engine import WRITABLE
-from skyband_jobs.programs.engines import engine_names
+from skyband_jobs.programs.engines import engine_named, engine_names
 from skyband_jobs.programs.parsing import TABLES
 from skyband_jobs.tables.model import Sink, Source
 from skyband_spark.job_session import COMPILED_ONCE, LOCAL, SMALL
 from skyband_spark.program import FEWER_FORKS, GROUPED_SHARDS, SETTINGS
 
-from skyband_specs.reference.markdown import code, fenced, page, parameters, section, table
+from skyband_specs.reference.markdown import code, docstring, fenced, line, page, parameters, section, table
 from skyband_specs.reference.usable import usable_queries, usable_roles
 
 STREAM = """
@@ -61,17 +61,41 @@ def job_page() -> str:
         f"with dots: {code('--set source.options.kafka.bootstrap.servers=broker:9092')}. The pages of the queries have "
         "small jobs to copy.",
         fenced("toml", STREAM),
-        section("Tables", table(["table", "says"], [[code(f"[{name}]"), text] for name, text in TABLES.items()])),
+        section("Tables", _tables()),
         section("At the top", _top()),
         section("`[source]`", parameters(parameters_of(Source))),
         section("`[query]`", _KIND, _kinds()),
         section("`[backends]`", _backends()),
         section("`[sink]`", parameters(parameters_of(Sink))),
         section("`[spark]`", _spark()),
+        *_tables_of_engines(),
         section("From the environment", _ENVIRONMENT),
         section("Expressions", _expressions()),
         section("Engines", f"`skyband run --engine` {' or '.join(map(code, engine_names()))}.", _engines()),
     )
+
+
+def _tables() -> str:
+    says = {**TABLES, **{name: _says(cls) for _, name, cls in own_tables()}}
+    return table(["table", "says"], [[code(f"[{name}]"), text] for name, text in says.items()])
+
+
+def own_tables() -> list[tuple[str, str, type]]:
+    """The tables that engines add to a job: the engine, the table's name and its class."""
+    return [(engine, name, cls) for engine in engine_names() for name, cls in engine_named(engine).own_tables.items()]
+
+
+def _says(cls: type) -> str:
+    """The first line of a class's docstring, as the words after "a table that says"."""
+    first = docstring(cls).partition("\n")[0].removesuffix(".")
+    return line(first[:1].lower() + first[1:])
+
+
+def _tables_of_engines() -> list[str]:
+    return [
+        section(f"`[{name}]`", f"Of the engine {code(engine)}; the others ignore it.", parameters(parameters_of(cls)))
+        for engine, name, cls in own_tables()
+    ]
 
 
 _KIND = (

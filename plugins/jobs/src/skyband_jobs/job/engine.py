@@ -27,6 +27,13 @@ class JobEngine(Engine):
     knows_all_sql: ClassVar[bool]
     """Whether `where` and `select` may be any SQL, rather than only the part that Skyband parses itself."""
 
+    own_tables: ClassVar[Mapping[str, type]] = {}
+    """Tables that this engine adds to a job, by name: attrs classes whose init fields are the keys.
+
+    The first line of a class's docstring says what its table is for. Other engines accept the table too, and ignore it.
+    A job on this engine has it in `own`, with the defaults where its file has none.
+    """
+
     @abstractmethod
     def source_problems(self, source: "Source", zone: str | None) -> list[Problem]:
         """Problems with what this engine reads; `zone` is the session's time zone."""

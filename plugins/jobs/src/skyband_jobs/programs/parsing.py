@@ -22,7 +22,7 @@ from skyband_jobs.job.job_file import Edit, assignments, tables_of
 from skyband_jobs.job.opening import OpenSource
 from skyband_jobs.metrics.place import place_of as metrics_place
 from skyband_jobs.metrics.place import problems_of as metrics_problems
-from skyband_jobs.programs.engines import engine_named
+from skyband_jobs.programs.engines import engine_named, own_tables, own_tables_of_all
 from skyband_jobs.running import bad_rows
 from skyband_jobs.running.backend_choice import Choice, choose_backends, limited
 from skyband_jobs.running.broadcast import broadcast_key, broadcast_problems, broadcast_source
@@ -92,17 +92,22 @@ def read_sink(path: str | Path, sets: Iterable[str] = ()) -> "tuple[str, Query, 
 
 
 def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: JobEngine) -> CheckedJob:
-    unknown = [key for key in tables if key not in KEYS]
-    problems = [Problem(key, _unknown(key), NO_TABLE) for key in unknown]
-    misspelt = {closest(key, KEYS) for key in unknown} - set(tables)
-    problems += [
+    of_engine = own_tables(engine, KEYS)
+    of_engines, problems = _tables_of_engines(tables, of_engine)
+    misspelt = {closest(problem.field, (*KEYS, *of_engines)) for problem in problems} - set(tables)
+    not_tables = [
         Problem(key, f"must be a table, [{key}] (got {literal(tables[key])})")
-        for key in TABLES
+        for key in (*TABLES, *of_engines)
         if key in tables and not isinstance(tables[key], Mapping)
     ]
-    if problems and any(problem.field in TABLES for problem in problems):
-        raise ConfigError(*problems)
+    if not_tables:
+        raise ConfigError(*problems, *not_tables)
     wrong: list[Problem] = []
+    own = {
+        name: _tried(wrong, name, partial(_built, tables.get(name, {}), cls))
+        for name, cls in of_engines.items()
+        if name in tables or name in of_engine
+    }
     source = _tried(wrong, "source", lambda: _table(tables, "source", Source))
     sink = _tried(wrong, "sink", lambda: _table(tables, "sink", Sink))
     query = _tried(wrong, "query", lambda: _query(tables, path.parent))
@@ -115,7 +120,7 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: J
         name: _tried(wrong, bad_rows.key_of(name), partial(bad_rows.aside_sink, tables, name))
         for name in bad_rows.PLACES
     }
-    problems += [problem for problem in wrong if problem.field not in misspelt]
+    problems += [problem for problem in wrong if problem.field.partition(".")[0] not in misspelt]
     spark = _spark(tables.get("spark", {}))
     backends = _backends(tables.get("backends", {}), spark)
     shards, name = tables.get("shards"), tables.get("name", path.stem)
@@ -164,6 +169,7 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: J
         bad_rows=aside[bad_rows.BAD],
         late_rows=aside[bad_rows.LATE],
         broadcast=broadcast,
+        own=own,
         metrics=_placed(metrics, folder),
         limits=limits,
         choices=[line for choice in choices for line in choice.lines()],
@@ -208,7 +214,11 @@ def _placed(metrics: str | None, folder: Path) -> str | None:
 def _table(tables: Mapping[str, Any], name: str, cls: type[T]) -> T:
     if name not in tables:
         raise ConfigError(Problem("", f"is required: a table [{name}] that says {TABLES[name]}"))
-    values, problems = _without_misplaced(tables[name], cls)
+    return _built(tables[name], cls)
+
+
+def _built(table: Mapping[str, Any], cls: type[T]) -> T:
+    values, problems = _without_misplaced(table, cls)
     instance = _tried(problems, "", lambda: build(cls, values))
     if problems or instance is None:
         raise ConfigError(*problems)
@@ -267,13 +277,30 @@ def _tried(problems: list[Problem], place: str, make: Callable[[], T]) -> T | No
     return None
 
 
-def _unknown(key: str) -> str:
+def _tables_of_engines(
+    tables: Mapping[str, Any], of_engine: Mapping[str, type]
+) -> tuple[Mapping[str, type], list[Problem]]:
+    """The tables that this engine adds, and those of the others if a key is unknown; a problem for each still unknown.
+
+    The other engines are imported only then.
+    """
+    unknown = [key for key in tables if key not in KEYS and key not in of_engine]
+    if not unknown:
+        return of_engine, []
+    others, broken = own_tables_of_all(KEYS)
+    added = {**others, **of_engine}
+    unknown = [key for key in unknown if key not in added]
+    return added, [Problem(key, _unknown(key, (*KEYS, *added), broken), NO_TABLE) for key in unknown]
+
+
+def _unknown(key: str, keys: Iterable[str], broken: Iterable[str]) -> str:
+    """What to do about a key that is not one of these; `broken`: engines that might have known it."""
     if key in bad_rows.PLACES:
         return f"belongs in [query]: as a table, [{bad_rows.key_of(key)}]"
     for name, cls in (("source", Source), ("sink", Sink)):
         if key in _names(cls):
             return f"belongs in a table such as [{name}]"
-    return f"unknown; {suggest(key, KEYS)}"
+    return "; ".join(["unknown", suggest(key, keys), *broken])
 
 
 def _spark(table: Mapping[str, Any], prefix: str = "spark") -> dict[str, str]:

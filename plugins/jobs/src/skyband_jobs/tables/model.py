@@ -258,6 +258,8 @@ class Job:
     """The second table of the query, whose rows are the questions, if it has one."""
     limits: Mapping[str, Any] = field(factory=dict, kw_only=True)
     """By role, the limits in the job file by which its entry in `backends` was chosen."""
+    own: Mapping[str, Any] = field(factory=dict, kw_only=True)
+    """By name, the tables that engines add, built: all those of this engine, and others that the file has."""
     metrics: str | None = field(default=None, kw_only=True)
     """A loopback port, or a file, where Prometheus finds the metrics of the run."""
 
