@@ -10,8 +10,8 @@ import pytest
 from families import family
 from power_loss import no_file_above, recorded
 from skyband.errors import EngineError
-from skyband_spark.savepoints import savepoint
-from skyband_spark.savepoints.savepoint import Position
+from skyband_jobs.running import savepoint
+from skyband_jobs.running.savepoint import Position
 
 FORMATS = ("parquet", "json", "csv")
 

@@ -16,8 +16,8 @@ from skyband.watermark import EventTimeProgress
 from skyband.windows.calendar_schedule import CalendarSchedule
 from skyband.windows.schedule import Schedule
 from skyband_distinct.questions import item_overlap
+from skyband_jobs.running import savepoint
 from skyband_spark.frames.state_store import StateStore
-from skyband_spark.savepoints import savepoint
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,7 +13,7 @@ from skyband.engines.local import LocalRun
 from skyband.errors import ConfigError
 from skyband.operator.bad_rows import FIELD
 from skyband.queries import make_query
-from skyband_spark.savepoints.savepoint import _keys
+from skyband_jobs.running.savepoint import _keys
 
 SETS = [["place", "origin"], ["place"], []]
 NAMES = ["place, origin", "place", "()"]

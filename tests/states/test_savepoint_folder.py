@@ -10,9 +10,9 @@ import pytest
 from attrs import evolve
 from families import FAMILIES, family
 from skyband.errors import ConfigError, EngineError, SkybandError, SnapshotError
+from skyband_jobs.running import savepoint
+from skyband_jobs.running.savepoint import Position, source_facts
 from skyband_jobs.tables.model import Job, Sink, Source
-from skyband_spark.savepoints import savepoint
-from skyband_spark.savepoints.savepoint import Position, source_facts
 from skyband_spark.savepoints.start import MARK, _check_source, _partial_folder, begin_from
 
 STATES = [b"one", b"two and more"]
@@ -43,7 +43,7 @@ import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from families import family
-from skyband_spark.savepoints import savepoint
+from skyband_jobs.running import savepoint
 
 class Killing(list):
     def __iter__(self):

@@ -4,9 +4,9 @@ import attrs
 import pytest
 from attrs import evolve
 from skyband.errors import ConfigError, EngineError
+from skyband_jobs.running.savepoint import source_facts
 from skyband_jobs.tables.model import Job, Sink, Source
 from skyband_spark.savepoints.checkpoint_record import RECORD, check_goes_on
-from skyband_spark.savepoints.savepoint import source_facts
 
 SOURCE = Source("parquet", "visits", stream=True, where="status = 200", select=("ts", "client"))
 AWAY_SOURCE = evolve(SOURCE, path="s3a://reader:hunter2@bucket/visits")

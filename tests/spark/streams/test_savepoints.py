@@ -14,11 +14,11 @@ from skyband.cli.commands import group
 from skyband.columns import keyed_frames
 from skyband.engines import local
 from skyband.queries import make_query
+from skyband_jobs.running.stream_lock import in_use
 from skyband_spark.frames.checkpoint import read_shards
 from skyband_spark.frames.checkpoint_from_states import write_checkpoint
 from skyband_spark.frames.state_store import CHUNK
 from skyband_spark.program import plan_of
-from skyband_spark.savepoints.stream_lock import in_use
 
 from .. import faults
 from ..conftest import rows_of, up_to_watermark

@@ -19,6 +19,7 @@ from skyband_jobs.job.progress import Progress, Totals
 from skyband_jobs.local.sink import Console, check_free
 from skyband_jobs.running.bad_rows import BAD as BAD_ROWS
 from skyband_jobs.running.bad_rows import LATE
+from skyband_jobs.running.stream_lock import in_use
 from skyband_jobs.tables.model import AVAILABLE_NOW, Job, local_path
 from skyband_jobs.tables.table_location import place_of
 from skyband_jobs.tables.table_sink import check_columns, is_free, sink_of, told_of_sink
@@ -33,7 +34,6 @@ from skyband_spark.reading.python_file_reader import BY_PYTHON
 from skyband_spark.reading.source import open_source, second_table, text_options
 from skyband_spark.reading.vanished_files import vanished_files
 from skyband_spark.savepoints import checkpoint_record
-from skyband_spark.savepoints.stream_lock import in_use
 from skyband_spark.side_outputs import RowsForTable, rows_for_tables, rows_of_tasks
 from skyband_spark.table_sink_check import check_goes_on
 from skyband_spark.warming.precompile import Warming

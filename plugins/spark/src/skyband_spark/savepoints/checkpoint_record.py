@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from skyband.errors import ConfigError, EngineError, Problem
+from skyband_jobs.running.savepoint import fact_text, source_facts
 from skyband_jobs.tables.model import Job
 
-from skyband_spark.savepoints.savepoint import fact_text, source_facts
 from skyband_spark.sink_log_check import latest
 
 RECORD = "skyband-job.json"

@@ -12,15 +12,15 @@ from attrs import evolve
 from skyband.errors import ConfigError, EngineError, Problem, SnapshotError
 from skyband.operator.resharding import take_over
 from skyband.version import __version__
+from skyband_jobs.running import savepoint
+from skyband_jobs.running.savepoint import Position, Savepoint, checkpoint_of, fact_text
+from skyband_jobs.running.stream_lock import in_use
 from skyband_jobs.tables.model import Job, Source, local_path
 
 from skyband_spark import program as spark
 from skyband_spark import sink_log_check
 from skyband_spark.errors import python_was_late
 from skyband_spark.frames.sharded_plan import ShardedPlan
-from skyband_spark.savepoints import savepoint
-from skyband_spark.savepoints.savepoint import Position, Savepoint, checkpoint_of, fact_text
-from skyband_spark.savepoints.stream_lock import in_use
 
 _STARTS = 3
 """The number of attempts if Spark gives up waiting for Python, as it may on a busy machine."""

@@ -10,16 +10,17 @@ from skyband_jobs.files.states_table import StatesTable
 from skyband_jobs.job.checked_job import CheckedJob
 from skyband_jobs.job.job_error import secrets_hidden
 from skyband_jobs.job.progress import Progress
+from skyband_jobs.running import savepoint
+from skyband_jobs.running.savepoint import Position, Savepoint, checkpoint_of
+from skyband_jobs.running.stream_lock import in_use
 
 from skyband_spark import sink_log_check
 from skyband_spark.errors import plain_errors
 from skyband_spark.frames.file_rows import numbered
 from skyband_spark.frames.sharded_plan import ShardedPlan
 from skyband_spark.job_session import spark_session
-from skyband_spark.savepoints import checkpoint_record, savepoint
+from skyband_spark.savepoints import checkpoint_record
 from skyband_spark.savepoints.first_states import begin_with_states
-from skyband_spark.savepoints.savepoint import Position, Savepoint, checkpoint_of
-from skyband_spark.savepoints.stream_lock import in_use
 
 
 @secrets_hidden()

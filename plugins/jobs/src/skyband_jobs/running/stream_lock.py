@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from skyband.errors import EngineError
+
 from skyband_jobs.running.folder_lock import try_lock
 
 

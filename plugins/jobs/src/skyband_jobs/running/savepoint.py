@@ -24,6 +24,7 @@ from skyband.queries import make_query
 from skyband.queries.grouping_sets import GroupingSets
 from skyband.queries.query import Query
 from skyband.version import __version__
+
 from skyband_jobs.tables.model import Job, Source, local_path
 
 FORMAT = 2
