@@ -10,10 +10,12 @@ import pytest
 from attrs import evolve
 from families import FAMILIES, family
 from skyband.errors import ConfigError, EngineError, SkybandError, SnapshotError
+from skyband.queries import examples_of, kinds, load_query
 from skyband_jobs.running import savepoint
 from skyband_jobs.running.savepoint import Position, source_facts
 from skyband_jobs.tables.model import Job, Sink, Source
 from skyband_spark.savepoints.start import MARK, _check_source, _partial_folder, begin_from
+from skyband_specs.queries.case import QueryCase
 
 STATES = [b"one", b"two and more"]
 SOURCE = {"format": "parquet", "path": "/somewhere"}
@@ -43,6 +45,7 @@ import os, signal, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from families import family
+from skyband.queries import examples_of, kinds, load_query
 from skyband_jobs.running import savepoint
 
 class Killing(list):
@@ -230,3 +233,11 @@ def test_a_start_removes_what_killed_starts_of_its_checkpoint_left_and_nothing_e
         "elsewhere",
     }
     assert (elsewhere / "skyband-partial.json").exists()
+
+
+@pytest.mark.parametrize("kind", kinds())
+def test_every_key_of_a_query_comes_back(tmp_path, kind):
+    for number, example in enumerate(examples_of(kind)):
+        asked = QueryCase.of(load_query(kind), example).query()
+        write(tmp_path / str(number), asked)
+        assert savepoint.read(tmp_path / str(number)).query == asked

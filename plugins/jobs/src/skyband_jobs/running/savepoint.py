@@ -9,6 +9,7 @@ rules/           the same for the query's second table, if that is a stream
 import json
 import os
 import shutil
+import sys
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 import attrs
 from attrs import frozen
 from skyband.config.durations import Duration
+from skyband.config.half_open_ranges import ValueRange
 from skyband.config.literals import literal
 from skyband.config.redaction import without_passwords
 from skyband.errors import ConfigError, EngineError, Problem, SnapshotError
@@ -136,8 +138,9 @@ def write(
             "query": _keys(query), "watermark": watermark, **sources, "states": states,
         }  # fmt: skip
         (partial / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
-        _to_disk(partial)
+        to_disk(partial)
         partial.rename(folder)
+        sync_folder(folder.parent)
     finally:
         shutil.rmtree(partial, ignore_errors=True)  # it is gone once renamed
     return read(folder)
@@ -212,14 +215,29 @@ def _keys(query: Query) -> dict[str, Any]:
 def _plain(_: Any, __: Any, value: Any) -> Any:
     if isinstance(value, Duration):
         return str(value)
+    if isinstance(value, ValueRange):
+        return [value.low, value.high]
     if isinstance(value, GroupingSets):
         return [list(names) for names in value.sets]
     return [_plain(None, None, entry) for entry in value] if isinstance(value, list | tuple) else value
 
 
-def _to_disk(folder: Path) -> None:
-    """Flush all files of a folder to disk before it gets its name."""
-    for path in folder.rglob("*"):
+def to_disk(folder: Path) -> None:
+    """Flush all files of a folder to disk, and their names, before it gets its own."""
+    for path in [*folder.rglob("*"), folder]:
         if path.is_file():
             with path.open("rb") as file:
                 os.fsync(file.fileno())
+        else:
+            sync_folder(path)
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush the names in a folder to disk: without this, a rename may be gone after a power loss."""
+    if sys.platform == "win32":  # cannot open a folder
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
