@@ -1,12 +1,15 @@
 """What a job may change on an existing checkpoint: changes without effect are refused, the rest is free."""
 
+import json
+
 import attrs
 import pytest
 from attrs import evolve
 from skyband.errors import ConfigError, EngineError
+from skyband_jobs.running import checkpoint_record
+from skyband_jobs.running.checkpoint_record import RECORD
 from skyband_jobs.running.savepoint import source_facts
 from skyband_jobs.tables.model import Job, Sink, Source
-from skyband_spark.savepoints.checkpoint_record import RECORD, check_goes_on
 
 SOURCE = Source("parquet", "visits", stream=True, where="status = 200", select=("ts", "client"))
 AWAY_SOURCE = evolve(SOURCE, path="s3a://reader:hunter2@bucket/visits")
@@ -14,20 +17,32 @@ JOB = Job("counts", SOURCE, None, {}, Sink("parquet", "counts", "checkpoint"), {
 AWAY = evolve(JOB, source=AWAY_SOURCE)
 
 
-@pytest.fixture(autouse=True)
-def begun(tmp_path):
-    """A checkpoint with a micro-batch."""
-    (tmp_path / "offsets").mkdir()
-    (tmp_path / "offsets" / "0").touch()
+def check_goes_on(job, checkpoint, engine="spark", has_begun=True):
+    checkpoint_record.check_goes_on(job, checkpoint, engine, has_begun)
 
 
 def test_a_stream_that_failed_before_its_first_micro_batch_can_be_fixed(tmp_path):
-    (tmp_path / "offsets" / "0").unlink()
-    check_goes_on(evolve(JOB, source=evolve(SOURCE, path="misspelt")), tmp_path)
-    check_goes_on(JOB, tmp_path)
-    (tmp_path / "offsets" / "0").touch()
+    check_goes_on(evolve(JOB, source=evolve(SOURCE, path="misspelt")), tmp_path, has_begun=False)
+    check_goes_on(JOB, tmp_path, has_begun=False)
     with pytest.raises(ConfigError, match=r"source\.path: was 'visits'"):
         check_goes_on(evolve(JOB, source=evolve(SOURCE, path="misspelt")), tmp_path)
+
+
+def test_the_checkpoint_of_another_engine_is_refused_before_its_first_micro_batch_too(tmp_path):
+    check_goes_on(JOB, tmp_path, "serve")
+    before = (tmp_path / RECORD).read_bytes()
+    for has_begun in (True, False):
+        with pytest.raises(ConfigError, match=r"^engine: was 'serve' .*got 'spark'.*any, with --from"):
+            check_goes_on(JOB, tmp_path, "spark", has_begun)
+    assert (tmp_path / RECORD).read_bytes() == before
+    check_goes_on(JOB, tmp_path, "serve")
+
+
+def test_a_record_from_before_engines_were_recorded_is_sparks(tmp_path):
+    check_goes_on(JOB, tmp_path)
+    record = json.loads((tmp_path / RECORD).read_bytes())
+    (tmp_path / RECORD).write_text(json.dumps({key: value for key, value in record.items() if key != "engine"}))
+    check_goes_on(JOB, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,9 @@ class SparkEngine(JobEngine):
         check_belong(checkpoint, folder)
 
     def chosen_before(self, sink: Sink) -> Mapping[str, Any]:
-        from skyband_spark.savepoints.checkpoint_record import chosen_before
+        from skyband_jobs.running.checkpoint_record import chosen_before
+
+        from skyband_spark.sink_log_check import latest
 
         if sink.checkpoint is None:
             return {}
@@ -81,7 +83,7 @@ class SparkEngine(JobEngine):
         if checkpoint is None:
             message = "limits need a checkpoint on this machine, which keeps the choice: give the backend's `name`"
             raise ConfigError(Problem("backends", f"{message} (the checkpoint is {sink.checkpoint!r})"))
-        return chosen_before(checkpoint)
+        return chosen_before(checkpoint) if latest(checkpoint / "offsets") >= 0 else {}
 
     def session_findings(self, job: CheckedJob | None) -> tuple[str, bool]:
         from skyband_spark.job_session import spark_session

@@ -17,6 +17,7 @@ from skyband_jobs.job.column_name_clashes import check_names, tells_case
 from skyband_jobs.job.engine import JobEngine
 from skyband_jobs.job.progress import Progress, Totals
 from skyband_jobs.local.sink import Console, check_free
+from skyband_jobs.running import checkpoint_record
 from skyband_jobs.running.bad_rows import BAD as BAD_ROWS
 from skyband_jobs.running.bad_rows import LATE
 from skyband_jobs.running.stream_lock import in_use
@@ -24,7 +25,7 @@ from skyband_jobs.tables.model import AVAILABLE_NOW, Job, local_path
 from skyband_jobs.tables.table_location import place_of
 from skyband_jobs.tables.table_sink import check_columns, is_free, sink_of, told_of_sink
 
-from skyband_spark import catalog_table, dataframe_writer, rows_aside
+from skyband_spark import catalog_table, dataframe_writer, rows_aside, sink_log_check
 from skyband_spark import program as spark
 from skyband_spark.errors import plain_errors, python_was_late
 from skyband_spark.frames.sharded_plan import ShardedPlan
@@ -33,7 +34,6 @@ from skyband_spark.reading.plain_files_of_tables import is_ours
 from skyband_spark.reading.python_file_reader import BY_PYTHON
 from skyband_spark.reading.source import open_source, second_table, text_options
 from skyband_spark.reading.vanished_files import vanished_files
-from skyband_spark.savepoints import checkpoint_record
 from skyband_spark.side_outputs import RowsForTable, rows_for_tables, rows_of_tasks
 from skyband_spark.table_sink_check import check_goes_on
 from skyband_spark.warming.precompile import Warming
@@ -117,7 +117,8 @@ def _checkpoint_in_use(job: Job) -> AbstractContextManager[None]:
 def _check_goes_on(job: Job) -> None:
     checkpoint = None if job.sink.checkpoint is None else local_path(job.sink.checkpoint)
     if checkpoint is not None:
-        checkpoint_record.check_goes_on(job, checkpoint)
+        has_begun = sink_log_check.latest(checkpoint / "offsets") >= 0
+        checkpoint_record.check_goes_on(job, checkpoint, "spark", has_begun)
 
 
 def _batch(job: Job, session: Any, source: Any, plan: ShardedPlan, progress: Progress) -> Totals:

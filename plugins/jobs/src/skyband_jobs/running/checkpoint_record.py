@@ -9,31 +9,33 @@ from pathlib import Path
 from typing import Any
 
 from skyband.errors import ConfigError, EngineError, Problem
+
 from skyband_jobs.running.savepoint import fact_text, source_facts
 from skyband_jobs.tables.model import Job
 
-from skyband_spark.sink_log_check import latest
-
 RECORD = "skyband-job.json"
 _QUERY = "query."
-_BACKENDS = "backends"
+_BACKENDS, _ENGINE = "backends", "engine"
 _ROWS = "answers would mix rows that were chosen in different ways"
 _REASONS = {
     "source.explode": _ROWS,
     "source.where": _ROWS,
     "source.select": _ROWS,
+    _ENGINE: "a checkpoint is resumed by the engine that made it, and a savepoint in it by any, with --from",
     "sink.format": "answers in two formats in one place cannot be read together",
 }
 _POSITION = "the position in the other one is meaningless in this"
 
 
-def check_goes_on(job: Job, checkpoint: Path) -> None:
+def check_goes_on(job: Job, checkpoint: Path, engine: str, has_begun: bool) -> None:
     """Raise ConfigError, with every change, where the job must not resume from a checkpoint; else record the job.
 
-    If the stream failed before its first micro-batch, the record is written again.
+    has_begun: whether there was a micro-batch; a stream that failed before its first is recorded again.
     """
-    path, now = checkpoint / RECORD, _facts(job)
-    before = _read(path) if latest(checkpoint / "offsets") >= 0 else {}
+    path, now = checkpoint / RECORD, {_ENGINE: engine, **_facts(job)}
+    before = _read(path)
+    if not has_begun and before.get(_ENGINE) in (None, engine):
+        before = {}
     if _BACKENDS in before:
         now[_BACKENDS] = before[_BACKENDS]  # the state refuses another backend itself
     names = {*before, *(name for name in now if before and name.startswith(_QUERY))}
@@ -57,7 +59,7 @@ def check_goes_on(job: Job, checkpoint: Path) -> None:
 
 def chosen_before(checkpoint: Path) -> dict[str, Any]:
     """By role, the limits and the backend that they chose when the stream of this checkpoint started."""
-    backends = _read(checkpoint / RECORD).get(_BACKENDS) if latest(checkpoint / "offsets") >= 0 else None
+    backends = _read(checkpoint / RECORD).get(_BACKENDS)
     return backends if isinstance(backends, dict) else {}
 
 

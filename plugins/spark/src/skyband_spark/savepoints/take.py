@@ -10,7 +10,7 @@ from skyband_jobs.files.states_table import StatesTable
 from skyband_jobs.job.checked_job import CheckedJob
 from skyband_jobs.job.job_error import secrets_hidden
 from skyband_jobs.job.progress import Progress
-from skyband_jobs.running import savepoint
+from skyband_jobs.running import checkpoint_record, savepoint
 from skyband_jobs.running.savepoint import Position, Savepoint, checkpoint_of
 from skyband_jobs.running.stream_lock import in_use
 
@@ -19,7 +19,6 @@ from skyband_spark.errors import plain_errors
 from skyband_spark.frames.file_rows import numbered
 from skyband_spark.frames.sharded_plan import ShardedPlan
 from skyband_spark.job_session import spark_session
-from skyband_spark.savepoints import checkpoint_record
 from skyband_spark.savepoints.first_states import begin_with_states
 
 
@@ -44,7 +43,7 @@ def save_stream(job: CheckedJob, folder: Path, progress: Progress | None = None)
         shards = read_shards(session, str(checkpoint), batch)
         if not shards or len(shards) != shards[0].head.shards:
             raise SnapshotError(f"the checkpoint {str(checkpoint)!r} lacks the state of a shard")
-        checkpoint_record.check_goes_on(job, checkpoint)
+        checkpoint_record.check_goes_on(job, checkpoint, "spark", has_begun=True)
         plan = plan_for(job, source_frame(session, job), len(shards))
         snapshots, watermarks = [], []
         while shards:  # one at a time is in memory as an operator
