@@ -98,6 +98,7 @@ ENGINES_AND_JOBS = {
     "skyband_expressions": {"skyband"},
     "skyband_jobs": {"skyband", "skyband_expressions"},
     "skyband_spark": {"skyband", "skyband_expressions", "skyband_jobs"},
+    "skyband_serve": {"skyband", "skyband_jobs", "skyband_specs"},
     # Pages and checks of what jobs and Spark bring, imported where they are installed.
     "skyband_specs": {"skyband", "skyband_expressions", "skyband_jobs", "skyband_spark"},
 }

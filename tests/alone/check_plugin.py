@@ -18,6 +18,7 @@ NEEDED = {
     "panes": {"distinct"},
     # its tests ask their queries, on its default engine
     "jobs": {"distinct", "incomplete", "lakes", "quantiles", "setjoin", "spark", "totals", "workload"},
+    "serve": {"distinct", "lakes"},
     "spark": {"distinct", "incomplete", "jit", "totals", "uncertain", "workload"},
     "compare": {"distinct", "incomplete", "panes", "quantiles", "setjoin", "uncertain", "workload"},
 }

@@ -34,9 +34,7 @@ class LocalRun(Run):
 
     operator: Operator
     on_bad_rows: Callable[[pa.RecordBatch], None] | None = None
-    """Receives the rows that `bad_rows` puts aside, in the form of `skyband.operator.bad_rows`."""
     on_late_rows: Callable[[pa.RecordBatch], None] | None = None
-    """Receives the rows that arrive after the watermark, in the same form."""
     _latest: int | None = field(default=None, init=False)
     """The newest time of all rows, without those dropped as `ahead` of the others."""
     _added: EventTimeProgress = field(init=False)
@@ -88,9 +86,9 @@ class LocalRun(Run):
         self._latest = self.operator.progress.newest
         self._added = self._nowhere()
 
-    def step(self, progress: EventTimeProgress) -> pa.RecordBatch:
-        """Answer the moments that the rows just added complete."""
-        answers = self.operator.step(progress)
+    def step(self, progress: EventTimeProgress, ticking: Ticking | None = None) -> pa.RecordBatch:
+        """Answer the moments that the rows just added complete, and those that a clock ticks past."""
+        answers = self.operator.step(progress, ticking)
         self._added = self._nowhere()
         self._reach(progress.newest)
         return answers

@@ -20,7 +20,7 @@ from skyband.version import __version__
 GROUP = "skyband"
 RESTRICT = "SKYBAND_PLUGINS"
 OURS = "skyband"
-TOOLS = ("skyband-compare", "skyband-jobs", "skyband-spark", "skyband-specs")
+TOOLS = ("skyband-compare", "skyband-jobs", "skyband-serve", "skyband-spark", "skyband-specs")
 """Skyband's own distributions of commands and engines, loaded whatever `SKYBAND_PLUGINS` says."""
 MOST_ENTRIES = 1000
 

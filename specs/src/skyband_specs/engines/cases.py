@@ -52,7 +52,8 @@ def _by(case: QueryCase) -> Iterator[EngineCase]:
 
 
 def _changes(case: QueryCase) -> Iterator[EngineCase]:
-    if "at" in case.query().result_schema(case.rows.schema).names:
+    query = case.query()
+    if not query.rows and "at" in query.result_schema(case.rows.schema).names:
         yield _case_of(case, CHANGES, _in_groups(case.rows), by=[GROUP], answers="changes")
 
 

@@ -21,7 +21,7 @@ from skyband_jobs.local.atomic_outputs import with_rows_aside
 from skyband_jobs.local.sink import QUERY, open_writer
 from skyband_jobs.running.broadcast import read_broadcast
 from skyband_jobs.running.compilation_notice import announced
-from skyband_jobs.tables.model import Job
+from skyband_jobs.tables.model import Job, Source
 
 
 def run(job: CheckedJob, jobs: JobEngine, engine: InProcessEngine, progress: Progress) -> Totals:
@@ -74,13 +74,13 @@ def _answers(
 ) -> Iterator[pa.Table]:
     if job.broadcast is not None:
         local_run.broadcast(read_broadcast(evolve(job.broadcast, stream=False), job.query))
-    files = _files_a_step(job)
+    files = files_a_step(job.source)
     waiting, step, order = None, 0, _FileOrder()
     for batch in batches:
         if waiting is not None and batches.file // (files or 1) != step:
-            yield _sorted(job, local_run.step(waiting))
+            yield sorted_answers(job, local_run.step(waiting))
             waiting = None
-            _take(local_run, totals, progress)
+            take_metrics(local_run, totals, progress)
         step = batches.file // (files or 1)
         with batches.placing():
             added = local_run.add(batch)
@@ -90,15 +90,15 @@ def _answers(
             waiting = added
             continue
         if job.source.stream:
-            yield _sorted(job, local_run.step(added))
-        _take(local_run, totals, progress)
+            yield sorted_answers(job, local_run.step(added))
+        take_metrics(local_run, totals, progress)
     if waiting is not None:
-        yield _sorted(job, local_run.step(waiting))
-        _take(local_run, totals, progress)
+        yield sorted_answers(job, local_run.step(waiting))
+        take_metrics(local_run, totals, progress)
     if not job.source.stream or job.source.finish:
         progress.waiting(f"{totals.rows_in:,} rows read, answering")
-        yield _sorted(job, local_run.flush() if job.source.stream else local_run.finish())
-        _take(local_run, totals, progress)
+        yield sorted_answers(job, local_run.flush() if job.source.stream else local_run.finish())
+        take_metrics(local_run, totals, progress)
 
 
 @define
@@ -127,16 +127,17 @@ def _batches(rows: Files | Table, job: CheckedJob, run: Run) -> PlacedBatches:
     return rows.batches(columns, refuse)
 
 
-def _files_a_step(job: Job) -> int | None:
+def files_a_step(source: Source) -> int | None:
     """The number of files that a stream takes before it answers: `maxFilesPerTrigger`, as on Spark.
 
     None: it answers after each batch of rows.
     """
-    option = {name.lower(): value for name, value in job.source.options.items()}.get("maxfilespertrigger")
-    return int(option) if job.source.stream and job.source.of_files and option is not None else None
+    option = {name.lower(): value for name, value in source.options.items()}.get("maxfilespertrigger")
+    return int(option) if source.stream and source.of_files and option is not None else None
 
 
-def _take(local_run: Run, totals: Totals, progress: Progress) -> None:
+def take_metrics(local_run: Run, totals: Totals, progress: Progress) -> None:
+    """Add a run's metrics since the last call to its totals, and show them."""
     metrics = local_run.take_metrics()
     totals.rows_in += metrics.rows_in
     totals.rows_late += metrics.rows_late
@@ -149,7 +150,8 @@ def _take(local_run: Run, totals: Totals, progress: Progress) -> None:
     progress.micro_batch(totals)
 
 
-def _sorted(job: Job, answers: pa.RecordBatch) -> pa.Table:
+def sorted_answers(job: Job, answers: pa.RecordBatch) -> pa.Table:
+    """Answers of a step, in the order of moments, then groups."""
     return in_order(job.query, pa.Table.from_batches([answers]))
 
 

@@ -1,0 +1,82 @@
+"""The engine `serve`: streams in this process that resume from their checkpoint."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+from skyband.engines.reference import LocalEngine
+from skyband.errors import Problem
+from skyband_jobs.files.source_files import READABLE
+from skyband_jobs.job.checked_job import CheckedJob
+from skyband_jobs.job.progress import Progress, Totals
+from skyband_jobs.local.engine import LocalJobs
+from skyband_jobs.running.savepoint import checkpoint_of
+from skyband_jobs.tables.model import Sink, Source, local_path
+
+
+class ServeEngine(LocalJobs):
+    """Runs streams over sources that can be followed. A turn is written down before it is done, so that after a kill
+    it is done again with the same rows, and sinks take each once."""
+
+    name: ClassVar[str] = "serve"
+    resumes: ClassVar[bool] = True
+
+    def __init__(self) -> None:
+        super().__init__(LocalEngine())
+        self.name = "serve"  # type: ignore[misc]
+
+    def source_problems(self, source: Source, zone: str | None) -> list[Problem]:
+        if not source.stream:
+            message = "must be true: skyband serve runs streams; `skyband run --engine local` runs a batch"
+            return [Problem("source.stream", message)]
+        if source.format not in READABLE:
+            choices = ", ".join(READABLE)
+            return [Problem("source.format", f"can be one of {choices} (got {source.format!r}); or use --engine spark")]
+        return super().source_problems(source, zone)
+
+    def sink_problems(self, sink: Sink, stream: bool | None) -> list[Problem]:
+        problems = super().sink_problems(sink, stream)
+        if stream and sink.checkpoint is None:
+            message = "is required: the stream's own folder, from which it resumes"
+            problems.append(Problem("sink.checkpoint", message))
+        return problems
+
+    def query_problems(self, query: Any, tables: Mapping[str, Any]) -> list[Problem]:
+        rules = None if query.broadcast is None else tables.get("query", {}).get(query.broadcast)
+        if isinstance(rules, Mapping) and rules.get("stream") is False:
+            message = "must be true: a service reads new rows of it while it runs; remove the key"
+            return [Problem(f"query.{query.broadcast}.stream", message)]
+        return []
+
+    def chosen_before(self, sink: Sink) -> Mapping[str, Any]:
+        from skyband_jobs.running.checkpoint_record import chosen_before
+
+        checkpoint = None if sink.checkpoint is None else local_path(sink.checkpoint)
+        has_turns = checkpoint is not None and (checkpoint / "turns").is_dir()
+        return chosen_before(checkpoint) if checkpoint is not None and has_turns else {}
+
+    def check_belong(self, checkpoint: Path, folder: Path) -> None:
+        """The sink's folder names its stream, which is compared when the stream starts."""
+
+    def run(self, job: CheckedJob, progress: Progress, savepoint: Path | None = None) -> Totals:
+        from skyband_jobs.running.checkpoint_record import check_goes_on
+        from skyband_jobs.running.compilation_notice import announced
+        from skyband_jobs.running.stream_lock import in_use
+
+        from skyband_serve.checkpoint import Checkpoint
+        from skyband_serve.service import Service, stopping
+
+        folder = checkpoint_of(job)
+        folder.mkdir(parents=True, exist_ok=True)
+        with in_use(folder), stopping() as stop:
+            checkpoint = Checkpoint(folder)
+            check_goes_on(job, folder, self.name, checkpoint.has_turns)
+            checkpoint.begin(savepoint)
+            service = Service.start(job, checkpoint, progress)
+            try:
+                with announced(progress, service.totals):
+                    service.serve(stop)
+            finally:
+                service.source.close()
+                checkpoint.close()
+            return service.totals

@@ -1,0 +1,166 @@
+"""Follows the files of a folder: each is read once, in the order of modification times, as by Spark's file source.
+
+A savepoint keeps their names in Spark's log of a file source, as one compacted file, so that a job on Spark goes on.
+"""
+
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, unquote
+
+from attrs import define, evolve, field
+from skyband.errors import ConfigError, EngineError, Problem, SnapshotError, problems_within
+from skyband_jobs.files.file_listing import data_files
+from skyband_jobs.files.row_location import PlacedBatches
+from skyband_jobs.files.source_files import Files, open_files
+from skyband_jobs.running.savepoint import Position, source_facts
+from skyband_jobs.tables.model import Source, file_path
+
+from skyband_serve.source import FollowedSource
+
+if TYPE_CHECKING:
+    from skyband.operator.bad_rows import RefuseUnreadable
+
+_BYTES_A_TURN = 16 << 20
+"""Bytes of files in a turn, unless one is larger, or `maxFilesPerTrigger` says how many files."""
+_LISTED_EVERY = 1.0
+"""Seconds between two listings of a folder that had no new file."""
+_COMPACTED_EVERY = 10
+"""Spark compacts its log at each tenth number, and reads the interval from the number of the first compacted file."""
+
+
+@define(eq=False)
+class FollowedFiles(FollowedSource):
+    """A part is a list of files, each with its name, modification time in milliseconds, and bytes."""
+
+    source: Source
+    most: int | None
+    """Files in a part; None: by bytes."""
+    _files: Files | None
+    """How to read them; None until the first file is there."""
+    _seen: dict[str, int] = field(factory=dict, init=False)
+    """The modification time in milliseconds of each file read, by name."""
+    _waiting: list[list[Any]] = field(factory=list, init=False)
+    """Files that were listed, but are in no part yet."""
+    _listed: float = field(default=0.0, init=False)
+    _saved: int = field(default=0, init=False)
+    """How many positions were saved, also by the streams before this one."""
+
+    def resume(self, position: Position) -> None:
+        if position.log is None:
+            return
+        self._seen = _names_read(position.log)
+        self._saved = -(-(_number(position.offset) + 1) // _COMPACTED_EVERY)
+
+    def next_part(self) -> list[list[Any]] | None:
+        if not self._waiting:
+            self._waiting = self._new_files()
+        if not self._waiting:
+            return None
+        if self.most is not None:
+            return self._waiting[: self.most]
+        part, total = list[list[Any]](), 0
+        for entry in self._waiting:
+            total += entry[2]
+            if part and total > _BYTES_A_TURN:
+                break
+            part.append(entry)
+        return part
+
+    def _new_files(self) -> list[list[Any]]:
+        if time.monotonic() - self._listed < _LISTED_EVERY:
+            return []
+        new = []
+        with problems_within("source"):
+            for path in data_files(self._path):
+                if str(path) in self._seen:
+                    continue
+                try:
+                    status = path.stat()
+                except FileNotFoundError:  # removed since it was listed
+                    continue
+                new.append([str(path), status.st_mtime_ns // 1_000_000, status.st_size])
+        if not new:
+            self._listed = time.monotonic()
+        return new
+
+    @property
+    def _path(self) -> Path:
+        path = file_path(self.source.path or "")
+        assert path is not None  # checked with the job
+        return path
+
+    def batches(self, part: Any, columns: Sequence[str] | None, refuse: "RefuseUnreadable | None") -> PlacedBatches:
+        for name, modified, size in part:
+            self._check_unchanged(Path(name), modified, size)
+        if self._files is None:
+            with problems_within("source"):
+                opened = open_files(self.source)
+            if not isinstance(opened, Files):
+                raise ConfigError(Problem("source", "is read only by Spark: use --engine spark"))
+            self._files = opened
+        files = evolve(self._files, paths=tuple(file_path(name) or Path(name) for name, _, _ in part))
+        return files.batches(columns or files.schema.names, dictionaries=True, refuse=refuse)
+
+    def _check_unchanged(self, path: Path, modified: int, size: int) -> None:
+        try:
+            status = (file_path(str(path)) or path).stat()
+        except OSError as error:
+            what = f"cannot be read: {error.strerror or error}"
+        else:
+            if (status.st_mtime_ns // 1_000_000, status.st_size) == (modified, size):
+                return
+            what = "has changed since the stream took it"
+        raise EngineError(f"{str(path)!r} {what}: files must stay as they appeared; restore it, and run again")
+
+    def took(self, part: Any) -> None:
+        self._seen |= {name: modified for name, modified, _ in part}
+        self._waiting = self._waiting[len(part) :]
+
+    def position(self, log: Path) -> Position:
+        self._saved += 1
+        number = self._saved * _COMPACTED_EVERY - 1
+        entries = (
+            json.dumps({"path": _as_uri(name), "timestamp": modified, "batchId": number})
+            for name, modified in self._seen.items()
+        )
+        log.mkdir(parents=True, exist_ok=True)
+        (log / f"{number}.compact").write_text("\n".join(["v1", *entries]), "utf-8")
+        return Position(source_facts(self.source), json.dumps({"logOffset": number}), log)
+
+
+def _as_uri(name: str) -> str:
+    """A file as Spark names it."""
+    return name if "://" in name else f"file://{quote(name)}"
+
+
+def _number(offset: str) -> int:
+    try:
+        return int(json.loads(offset)["logOffset"])
+    except (ValueError, TypeError, KeyError) as error:
+        message = f"the savepoint's position is not that of files: {offset!r:.80}"
+        raise SnapshotError(f"{message}; it belongs to another source") from error
+
+
+def _names_read(log: Path) -> dict[str, int]:
+    """The modification time of each file in Spark's log: its newest compacted file and what follows."""
+    numbers = {path: path.name.removesuffix(".compact") for path in log.iterdir()}
+    files = sorted((int(number), path) for path, number in numbers.items() if number.isdigit())
+    first = max((number for number, path in files if path.suffix == ".compact"), default=0)
+    names = dict[str, int]()
+    for number, path in files:
+        if number < first:
+            continue
+        try:
+            for line in path.read_text("utf-8").splitlines()[1:]:
+                entry = json.loads(line)
+                names[_from_uri(entry["path"])] = int(entry["timestamp"])
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise SnapshotError(f"damaged: {str(path)!r} is not a log of files ({error}); restore it") from error
+    return names
+
+
+def _from_uri(name: str) -> str:
+    return unquote("/" + name.removeprefix("file:").lstrip("/")) if name.startswith("file:") else name

@@ -1,0 +1,17 @@
+"""Chooses how a source is followed: files here, tables and logs by their formats."""
+
+from skyband.errors import ConfigError, Problem
+from skyband_jobs.files.source_files import READABLE, Files
+from skyband_jobs.files.table_source import Table
+from skyband_jobs.local.run import files_a_step
+from skyband_jobs.tables.model import Source
+
+from skyband_serve.files_followed import FollowedFiles
+from skyband_serve.source import FollowedSource
+
+
+def follow(source: Source, opened: Files | Table | None) -> FollowedSource:
+    """Follow a source that was checked. opened: its files as they are now, if there are any."""
+    if source.format in READABLE:
+        return FollowedFiles(source, files_a_step(source), opened if isinstance(opened, Files) else None)
+    raise ConfigError(Problem("source.format", f"cannot be followed without Spark (got {source.format!r})"))

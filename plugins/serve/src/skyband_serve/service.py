@@ -1,0 +1,245 @@
+"""Runs a stream turn by turn: a turn is written down, then done; now and then the state is saved."""
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field
+from skyband.config.durations import parse
+from skyband.engines.local import LocalRun
+from skyband.errors import EngineError, SnapshotError
+from skyband.operator.resharding import take_over
+from skyband.queries.query import FAIL
+from skyband.watermark import EventTimeProgress, Ticking
+from skyband_jobs.job.checked_job import CheckedJob
+from skyband_jobs.job.progress import Progress, Totals
+from skyband_jobs.local.run import sorted_answers, take_metrics
+from skyband_jobs.running import savepoint
+from skyband_jobs.running.broadcast import all_columns
+from skyband_jobs.tables.model import AVAILABLE_NOW
+
+from skyband_serve.checkpoint import Checkpoint, read_whole
+from skyband_serve.following import follow
+from skyband_serve.rows_aside import RowsAside, rows_aside
+from skyband_serve.sinks import TurnSink, open_sink
+from skyband_serve.source import FollowedSource
+from skyband_serve.turns import Turn
+
+TRIGGER = 0.1
+"""Seconds between the starts of two turns, unless `sink.trigger` says otherwise."""
+_COMMIT = 10.0
+"""Seconds between two savepoints, at least: this much is done again after a kill."""
+_SHARE = 20
+"""A savepoint is made at most each 20 times as long as it takes."""
+_TICK = 1.0
+"""Seconds between two ticks of the clock while no rows arrive."""
+_POLL = 0.05
+"""Seconds between two looks for rows."""
+
+
+@define
+class Service:
+    """A stream that runs. All of it is rebuilt from its checkpoint."""
+
+    job: CheckedJob
+    progress: Progress
+    totals: Totals
+    checkpoint: Checkpoint
+    run: LocalRun
+    source: FollowedSource
+    rules: FollowedSource | None
+    number: int = field(default=0, init=False)
+    """The last turn that was done."""
+    _saved: int = field(default=0, init=False)
+    """The turn after which the state was saved last."""
+    _saved_at: float = field(factory=time.monotonic, init=False)
+    _saving: float = field(default=0.0, init=False)
+    """Seconds that the last savepoint took."""
+    _tick: int = field(default=0, init=False)
+    _started: int = field(init=False)
+    _ticked_at: float = field(default=0.0, init=False)
+    _sink: TurnSink = field(init=False)
+    _asides: list[RowsAside] = field(init=False)
+
+    @classmethod
+    def start(cls, job: CheckedJob, checkpoint: Checkpoint, progress: Progress) -> "Service":
+        """From the newest whole savepoint, with the turns after it done again.
+
+        Raises SnapshotError where no savepoint is whole, ConfigError where the sink has answers of others.
+        """
+        assert checkpoint.stream is not None
+        failures, is_new = list[SnapshotError](), not checkpoint.has_turns
+        for folder, turns in checkpoint.starts():
+            source = follow(job.source, job.rows)
+            rules = None if job.broadcast is None else follow(all_columns(job.broadcast, job.query), None)
+            totals = Totals.of(job, micro_batches=0, may_be_empty=not is_new)
+            service = cls(job, progress, totals, checkpoint, job.begin_here(), source, rules)
+            try:
+                if folder is not None:
+                    service._resume(folder)
+            except SnapshotError as error:
+                failures.append(error)
+                continue
+            for failure in failures:
+                progress.note(f"warning: {failure}; the one before it is used, with the turns since")
+            service._open_sinks(checkpoint.stream, is_new)
+            for turn in turns:
+                service._do(turn)
+            return service
+        raise failures[-1] if failures else SnapshotError(f"{str(checkpoint.folder)!r} has turns, but no savepoint")
+
+    def _resume(self, folder: Path) -> None:
+        contents, snapshots = read_whole(folder)
+        query = self.job.query
+        if len(snapshots) == 1 and contents.query == query:
+            self.run.restore(snapshots[0])
+        else:
+            states = take_over(snapshots, contents.query, lambda _: self.job.begin_here().operator, 1)
+            self.run.restore(states[0].snapshot())
+        for reader, position in ((self.source, contents.position), (self.rules, contents.second)):
+            if reader is not None and position is not None:
+                reader.resume(position)
+        self.number = self._saved = int(folder.name)
+
+    def _open_sinks(self, stream: str, is_new: bool) -> None:
+        schema = self.run.result_schema
+        self._sink = open_sink(self.job, stream, is_new, schema, self.progress)
+        self._asides = rows_aside(self.job, self.run, stream, is_new, self.progress)
+        self._started = self._tick = time.time_ns() // 1000
+
+    def serve(self, stop: threading.Event) -> None:
+        """Do turns until the stream ends or `stop` is set, which is looked at between turns; then save the state."""
+        trigger = self.job.sink.trigger
+        ends = trigger == AVAILABLE_NOW
+        every = TRIGGER if trigger is None or ends else parse(trigger).length / 1_000_000
+        while not stop.is_set():
+            begun = time.monotonic()
+            turn = self._next_turn()
+            if turn is None and ends:
+                self._finish()
+                break
+            if turn is not None:
+                self._intend(turn)
+                self._do(turn)
+            self._save_now_and_then()
+            stop.wait(max(every - (time.monotonic() - begun), 0 if turn is not None else _POLL) if not ends else 0)
+        self.totals.stopped = stop.is_set()
+        self._save()
+
+    def _next_turn(self) -> Turn | None:
+        """The next turn; None where there is nothing to do."""
+        rules = None if self.rules is None else self.rules.next_part()
+        rows = self.source.next_part()
+        if rows is None and rules is None and not self._is_tick_due():
+            return None
+        idles = self.job.source.idle_after is not None
+        if idles:
+            self._tick, self._ticked_at = max(time.time_ns() // 1000, self._tick), time.monotonic()
+        return Turn(self.number + 1, rows, rules, self._tick if idles else None, self._started if idles else None)
+
+    def _is_tick_due(self) -> bool:
+        return self.job.source.idle_after is not None and time.monotonic() - self._ticked_at >= _TICK
+
+    def _finish(self) -> None:
+        """Answer the last windows, where the job says that its input is complete."""
+        if self.job.source.finish and self.run.watermark is not None:
+            turn = Turn(self.number + 1, finish=True)
+            self._intend(turn)
+            self._do(turn)
+
+    def _intend(self, turn: Turn) -> None:
+        try:
+            self.checkpoint.intend(turn)
+        except OSError as error:
+            where = str(self.checkpoint.folder)
+            raise EngineError(
+                f"the checkpoint {where!r} cannot be written: {error.strerror or error}; free some space, and run again"
+            ) from error
+
+    def _do(self, turn: Turn) -> None:
+        """Do a turn, the first time or again: the same rows, answers and state."""
+        refuse = None if self.job.query.bad_rows == FAIL else self.run.refuse
+        if turn.rules is not None:
+            assert self.rules is not None
+            for rows in self.rules.batches(turn.rules, None, refuse=None):
+                self.run.broadcast(rows)
+            self.rules.took(turn.rules)
+        reached = EventTimeProgress.nowhere(self.job.query.source_count)
+        if turn.rows is not None:
+            batches = self.source.batches(turn.rows, self.job.query.columns, refuse)
+            for batch in batches:
+                with batches.placing():
+                    reached.add(self.run.add(batch))
+            self.source.took(turn.rows)
+        answers = sorted_answers(self.job, self.run.step(*self._clock(turn, reached)))
+        take_metrics(self.run, self.totals, self.progress)
+        for aside in self._asides:
+            aside.write(turn.number, self.totals)
+        if len(answers):
+            self._sink.write(answers, turn.number)
+        self.totals.answers += len(answers)
+        self.number = turn.number
+
+    def _clock(self, turn: Turn, reached: EventTimeProgress) -> tuple[EventTimeProgress, Ticking | None]:
+        if turn.finish:
+            reached.tick = 0
+            return reached, Ticking(finish=True)
+        idle = self.job.source.idle_after
+        if turn.tick is None or idle is None:
+            return reached, None
+        reached.tick = turn.tick
+        return reached, Ticking(idle.length, started=turn.started or 0)
+
+    def _save_now_and_then(self) -> None:
+        if time.monotonic() - self._saved_at >= max(_COMMIT, _SHARE * self._saving):
+            self._save()
+
+    def _save(self) -> None:
+        """Save the state after the last turn. Without room for it the stream goes on, and does more again later."""
+        begun = time.monotonic()
+        if self.number > self._saved:
+            try:
+                self._write_savepoint()
+            except OSError as error:
+                self.progress.note(f"warning: no savepoint after turn {self.number}: {error.strerror or error}")
+        self._saved_at, self._saving = time.monotonic(), time.monotonic() - begun
+
+    def _write_savepoint(self) -> None:
+        parts = self.checkpoint.parts_folder()
+        positions = [
+            None if reader is None else reader.position(parts / name)
+            for reader, name in ((self.source, "rows"), (self.rules, "rules"))
+        ]
+        snapshot = self.run.snapshot()
+        self.totals.state_bytes = len(snapshot)
+        versions = {one.distribution: one.version for one in self.job.bindings.values()}
+        savepoint.write(
+            self.checkpoint.place_of(self.number), self.job.query, [snapshot], self.run.watermark, versions, *positions
+        )
+        self.checkpoint.saved(self.number)
+        self._saved = self.number
+
+
+@contextmanager
+def stopping() -> Iterator[threading.Event]:
+    """An event that Ctrl-C and SIGTERM set; a second signal interrupts at once, which is as safe as a kill."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+
+    def ask(*_: Any) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
