@@ -13,6 +13,8 @@ from skyband_jobs.local.engine import LocalJobs
 from skyband_jobs.running.savepoint import checkpoint_of
 from skyband_jobs.tables.model import Sink, Source, local_path
 
+from skyband_serve.settings import ServeSettings
+
 
 class ServeEngine(LocalJobs):
     """Runs streams over sources that can be followed. A turn is written down before it is done, so that after a kill
@@ -20,6 +22,7 @@ class ServeEngine(LocalJobs):
 
     name: ClassVar[str] = "serve"
     resumes: ClassVar[bool] = True
+    own_tables: ClassVar[Mapping[str, type]] = {"serve": ServeSettings}
 
     def __init__(self) -> None:
         super().__init__(LocalEngine())
