@@ -526,6 +526,7 @@ def info(name: str, guarantee: str, factory: str) -> BackendInfo:
         guarantee=guarantee,
         reference=PAPER,
         lacks=LACKS,
+        error=None,
     )
 
 

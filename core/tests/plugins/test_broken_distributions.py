@@ -141,6 +141,12 @@ def test_missing_capabilities_need_a_reason(reason):
         attrs.evolve(INFO, lacks={"merge": reason})
 
 
+@pytest.mark.parametrize("error", [3, ["epsilon"]])
+def test_the_parameter_of_the_error_is_a_name(error):
+    with pytest.raises(ConfigError, match="error: must be the name of a parameter, or None"):
+        attrs.evolve(INFO, error=error)
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -211,6 +217,15 @@ def made(site):
 def test_a_factory_that_cannot_make_a_backend(made, name, said):
     with pytest.raises(PluginError, match=said):
         made(name)
+
+
+@pytest.mark.parametrize("error", ["epsilon", "sise", ""])
+def test_the_parameter_that_bounds_the_error_is_one_of_the_backend_s(made, error):
+    bounded = attrs.evolve(INFO, factory="made_hooks:Computed", guarantee="bounded", error=error)
+    with pytest.raises(PluginError, match=f"Computed has no parameter '{error}': name the parameter that bounds its"):
+        load_class(bounded)
+    for sound in ("size", None):
+        assert load_class(attrs.evolve(bounded, error=sound)).name == "mine"
 
 
 def test_a_default_computed_from_other_parameters_can_be_described(made):

@@ -1,6 +1,7 @@
 """Backends chosen by limits on error and memory, judging by the first rows of a job's source."""
 
 import json
+import re
 
 import attrs
 import numpy as np
@@ -8,18 +9,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from attrs import define
-from skyband import backends
+from skyband import ConfigError, backends
+from skyband.engines import local
 from skyband.engines.reference import LocalEngine
 from skyband.registry import installed
 from skyband.registry import registry as registry_module
 from skyband.registry.discovery import Plugin
 from skyband.registry.registry import Registry
 from skyband_distinct.k_skb.backend import KSkb
-from skyband_jobs import JobError, read_job
+from skyband_jobs import JobError, choose_backends, read_job
 from skyband_jobs.job.engine import JobEngine
 from skyband_jobs.job.opening import OpenSource
 from skyband_jobs.running import backend_choice
-from skyband_jobs.running.backend_choice import Limits, choice_of, parse_size, sample_of
+from skyband_jobs.running.backend_choice import choice_of, sample_of
+from skyband_jobs.running.limits import Limits, parse_size
 from skyband_jobs.running.sample import expected_size
 
 
@@ -131,6 +134,10 @@ def test_where_nothing_is_small_enough_the_nearest_is_named(job):
         ('{ memory = "0 MB" }', "backends.sketch.memory: must be a size"),
         ("{ error = 1.0 }", "backends.sketch.error: must be a number between 0 and 1, such as 0.02 for 2 % (got 1.0)"),
         ("{ error = nan }", "backends.sketch.error: must be a number between 0 and 1"),
+        (
+            "{ eror = 0.1 }",
+            "backends.sketch.eror: unknown; did you mean 'error'?; for a parameter of a backend, give its",
+        ),
         ('{ error = 0.1, memroy = "1 GB" }', "backends.sketch.memroy: unknown; did you mean 'memory'?"),
         ('{ name = "k-skb", memory = "1 GB" }', "backends.sketch.memory: unknown; known: delta"),
     ],
@@ -261,3 +268,70 @@ def test_without_a_source_in_this_process_there_is_nothing_to_measure(job):
     found = job("sketch", '"exact"')
     with pytest.raises(Exception, match="needs rows to measure on"):
         choice_of("sketch", Limits(error=0.1), found.query, sample_of(found.query, OpenSource(found.schema)), {})
+
+
+QUERY = {"kind": "distinct-count", "time": "ts", "item": "id", "windows": ["10 minutes"], "every": "1 minute"}
+
+
+def few_rows(number=2000):
+    times = pa.array(np.arange(number) * 600_000, pa.timestamp("us", "UTC"))
+    return pa.table({"ts": times, "id": np.arange(number), "other": ["x"] * number})
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        lambda rows: rows,
+        lambda rows: rows.to_batches(max_chunksize=700),
+        lambda rows: rows.to_pandas(),
+        lambda rows: rows.set_column(1, "id", rows["id"].cast(pa.string()).cast(pa.string_view())),
+    ],
+    ids=["table", "batches", "pandas", "views"],
+)
+def test_a_program_chooses_by_limits_and_passes_what_was_chosen(shown):
+    rows = shown(few_rows())
+    backends = choose_backends(rows, QUERY, {"sketch": {"memory": "1 GB"}})
+    assert backends == {"sketch": {"name": "exact"}}
+    assert local.apply(rows, QUERY, backends).equals(local.apply(rows, QUERY, {"sketch": "exact"}))
+    loose = choose_backends(rows, QUERY, {"sketch": {"error": 0.3}})
+    assert loose["sketch"]["epsilon"] == 0.3
+
+
+def test_a_program_s_choice_is_that_of_a_job(job):
+    found = job("sketch", "{ error = 0.02 }")
+    rows = pa.Table.from_batches(list(found.rows.batches(found.query.columns)))
+    assert choose_backends(rows, found.query, {"sketch": {"error": 0.02}}) == found.backends
+
+
+def test_a_program_without_rows_takes_the_default_and_other_backends_stay():
+    assert choose_backends(few_rows(0), QUERY, {"sketch": "auto"}) == {"sketch": "pcsa-ml"}
+    assert choose_backends(few_rows(), QUERY, {"sketch": "k-skb"}) == {"sketch": "k-skb"}
+
+
+def test_a_program_reads_no_more_than_the_rows_it_measures_on():
+    def batches():
+        yield from few_rows(100_000).to_batches(max_chunksize=50_000)
+        raise AssertionError("read on")
+
+    assert choose_backends(batches(), QUERY, {"sketch": "auto"})["sketch"]["name"] == "exact"
+
+
+@pytest.mark.parametrize(
+    ("rows", "backends", "said"),
+    [
+        (few_rows(), {"sketch": {"memory": "1 B"}}, "backends.sketch: no installed backend meets"),
+        (few_rows(), {"sketch": {"eror": 0.1}}, "backends.sketch.eror: unknown; did you mean 'error'?"),
+        (few_rows().drop(["id"]), {"sketch": "auto"}, "query.item: the source has no column 'id'"),
+    ],
+)
+def test_what_a_program_asks_wrongly(rows, backends, said):
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        choose_backends(rows, QUERY, backends)
+
+
+@pytest.mark.parametrize("limits", ["auto", {"error": 0.1}, {"memory": "1 MB", "error": 0.1}])
+def test_where_a_program_cannot_choose_it_is_told_how(limits):
+    with pytest.raises(
+        ConfigError, match=r"backends\.sketch: cannot be chosen by limits here: .*choose_backends\(rows"
+    ):
+        local.apply(few_rows(), QUERY, {"sketch": limits})

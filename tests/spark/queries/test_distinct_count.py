@@ -146,3 +146,39 @@ def test_the_backend_can_come_from_a_spark_setting(session, files):
     finally:
         session.conf.unset("spark.skyband.backends.sketch")
     assert all(row["low"] == row["count"] == row["high"] for row in got)
+
+
+@pytest.mark.parametrize("limits", [{"memory": "100 MB"}, "auto"])
+def test_a_batch_takes_limits_and_a_stream_says_where_to_get_a_name(session, files, limits):
+    table = visits(10, rows=300)
+    folder = files(table.rename_columns(["ts", "the `who`?", "place", "unused"]), 2)
+    frame, asked = session.read.parquet(folder), query(item="the `who`?")
+    got = spark.apply(frame, asked, {"sketch": limits}).collect()
+    assert all(row["low"] == row["count"] == row["high"] for row in got)
+    expected = local.apply(table, query(), {"sketch": "exact"})
+    assert rows_of(got, expected.column_names) == rows_of(expected.to_pylist(), expected.column_names)
+    stream = session.readStream.schema(frame.schema).parquet(folder)
+    with pytest.raises(
+        ConfigError, match=r"backends\.sketch: cannot be chosen by limits here: .*choose_backends\(rows"
+    ):
+        spark.apply(stream, asked, {"sketch": limits})
+
+
+def test_limits_in_a_setting_of_spark_and_limits_that_nothing_meets(session, files):
+    frame = session.read.parquet(files(visits(11, rows=300), 2))
+    session.conf.set("spark.skyband.backends.sketch", "auto")
+    try:
+        got = spark.apply(frame, query()).collect()
+    finally:
+        session.conf.unset("spark.skyband.backends.sketch")
+    assert all(row["low"] == row["count"] == row["high"] for row in got)
+    for limits, said in (
+        ({"memory": "1 B"}, "no installed backend meets"),
+        ({"eror": 0.1}, "did you mean 'error'"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            spark.apply(frame, query(), {"sketch": limits})
+    with pytest.raises(ConfigError, match="must be a mapping of roles to backends"):
+        spark.apply(frame, query(), "auto")
+    with pytest.raises(ConfigError, match="has no column 'whom'"):
+        spark.apply(frame, query(item="whom"), {"sketch": "auto"})

@@ -175,7 +175,7 @@ def apply(
     InputError
         a row cannot be read
     """
-    batches, schema = _batches(data)
+    batches, schema = batches_of(data)
     run = LocalRun.start(query, schema, backends)
     if rules is not None:
         run.broadcast(rules)
@@ -197,7 +197,8 @@ def apply(
     return in_order(run.operator.query, answers)
 
 
-def _batches(data: Any) -> tuple[Iterator[pa.RecordBatch], pa.Schema]:
+def batches_of(data: Any) -> tuple[Iterator[pa.RecordBatch], pa.Schema]:
+    """The batches of what `apply` takes, and their schema. Raises InputError for anything else."""
     if _is_frame(data):
         data = _as_table(data)
     if isinstance(data, pa.Table | pa.RecordBatch):

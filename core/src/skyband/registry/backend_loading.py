@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import attrs
 
 from skyband import snapshot
-from skyband.config.parameters import build
+from skyband.config.parameters import build, parameters_of
 from skyband.errors import ConfigError, PluginError, SnapshotError
 from skyband.registry.info import BackendInfo, EngineInfo, RoleInfo
 from skyband.registry.module_import import cause, check_class, load, load_class
@@ -41,6 +41,10 @@ def load_backend(info: BackendInfo, interface: str, brought_by: str = "", role_b
     if undone:
         lost = f"so that its field {undone[0]} would not be a parameter"
         raise PluginError(f"{label}: {info.factory} is not made by attrs.define, {lost}")
+    names = {each.name for each in parameters_of(cls)} if attrs.has(cls) else {info.error}
+    if info.guarantee == "bounded" and info.error is not None and info.error not in names:
+        remedy = "name the parameter that bounds its error as `error` in its BackendInfo, or set that to None"
+        raise PluginError(f"{label}: {info.factory} has no parameter {info.error!r}: {remedy}")
     if "numba" in sys.modules:
         import_module("skyband.kernels.numba_compiler_patches")  # its kernels may not import core's
     _SOUND[cls] = info.role, info.name

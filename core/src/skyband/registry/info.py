@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from attrs import field, frozen
 
@@ -112,14 +112,10 @@ class RoleInfo:
     """One role: its interface, its default backend, and its conformance checks.
 
     interface: "package.module:Class", a subclass of `skyband.roles.Backend` that every backend of the role extends.
-
     default: the name of a backend, and `distribution` the one that brings it.
-
     conformance: the package with the modules `driver` (its DRIVER), `oracle`, `streams` and `checks`, imported only
     by skyband-specs; None if there is none, so that backends of this role cannot be verified.
-
     capabilities: those of `ROLE_CAPABILITIES` that its backends can have, besides the common ones.
-
     reader: "package.module:Class" of the `AnsweringReader` for states whose backends name none: its class method `of`
     takes a BackendInfo and returns the class to read with. None: such states cannot be read.
     """
@@ -167,11 +163,8 @@ class FormatInfo:
     """One format of sources and sinks: the place of its class, and its abilities.
 
     name: its name in a job, as in `format = "acme-log"`.
-
     factory: "package.module:Class" of a format, imported when a job names it.
-
     can: its abilities, from `FORMAT_ABILITIES`: "reads", "writes", "streams", "current".
-
     trial: "package.module:Class" of the `skyband_specs.formats.FormatTrial` that verifies it, imported only then; None
     if there is none.
     """
@@ -210,12 +203,9 @@ class EngineInfo:
     """One engine: the place of its class, and its purpose.
 
     name: its name for `--engine`.
-
     factory: "package.module:Class" of a `skyband.engines.engine.Engine`, imported when a job runs on it.
-
     module: "package.module" that `from skyband import NAME` returns, NAME with underscores for hyphens; None if the
     engine has no functions for programs.
-
     trial: "package.module:Class" of the `skyband_specs.engines.EngineTrial` that verifies it, imported only then; None:
     it is verified as engines of this process are.
     """
@@ -270,7 +260,9 @@ def _promise_problems(info: BackendInfo) -> list[Problem]:
     problems = []
     if info.guarantee not in GUARANTEES:
         problems.append(Problem("guarantee", f"unknown {info.guarantee!r}; {suggest(info.guarantee, GUARANTEES)}"))
-    lacks: Any = info.lacks
+    lacks, error = cast(Any, info.lacks), cast(Any, info.error)
+    if not isinstance(error, str | None):
+        problems.append(Problem("error", f"must be the name of a parameter, or None (got {error!r})"))
     if not isinstance(lacks, Mapping):
         return [*problems, Problem("lacks", f"must map capabilities to reasons (got {lacks!r})")]
     for capability, reason in lacks.items():

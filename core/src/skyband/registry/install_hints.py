@@ -8,12 +8,14 @@ from skyband.registry.homes import HOMES
 OPEN_SINK = "skyband_jobs.formats.open_sink"
 """The function that takes changes of answers from a program."""
 
+CHOOSE_BACKENDS = "skyband_jobs.choose_backends"
+"""The function that chooses a program's backends by limits on error and memory."""
+
 FORMAT_FOLDERS = {"_delta_log": "delta"}
 """A folder that identifies a table's format: its files alone, read without the log, may hold more than its rows."""
 
 FUNCTIONS = {"skyband_jobs.formats.kafka_sink": "skyband_lakes.kafka.sink"}
 """Functions available under one of core's names, each with its module."""
-
 
 _EACH_ROW = "row-features"
 

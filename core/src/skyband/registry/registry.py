@@ -12,7 +12,7 @@ from skyband.registry.backend_loading import load_backend, load_engine, load_int
 from skyband.registry.binding import Binding
 from skyband.registry.discovery import OURS, Plugin, absent, core, discover
 from skyband.registry.info import BackendInfo, EngineInfo, FormatInfo, QueryInfo, RoleInfo
-from skyband.registry.install_hints import comes_with, engine_comes_with, format_comes_with
+from skyband.registry.install_hints import CHOOSE_BACKENDS, comes_with, engine_comes_with, format_comes_with
 from skyband.registry.name_claims import Catalogue, Listed, outdated
 from skyband.roles import Backend
 
@@ -180,6 +180,9 @@ def _such(role: str, roles: tuple[str, ...]) -> str:
 def _binding(role: str, choice: Any) -> Binding:
     if isinstance(choice, Binding):
         return choice
+    if choice == "auto" or (isinstance(choice, Mapping) and "name" not in choice and {"error", "memory"} & set(choice)):
+        message = f"cannot be chosen by limits here: pass the backends that {CHOOSE_BACKENDS}(rows, query, …) returns"
+        raise ConfigError(Problem(role, message))
     if choice is None or isinstance(choice, str):
         return installed().bind(role, choice)
     if not isinstance(choice, Mapping):

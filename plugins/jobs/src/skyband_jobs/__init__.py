@@ -10,6 +10,7 @@ __getattr__ = lazy_names(
         "JobError": "job.job_error",
         "Sink": "tables.model",
         "Source": "tables.model",
+        "choose_backends": "running.backend_choice",
         "read_job": "programs.parsing",
         "run_job": "programs.run",
     },

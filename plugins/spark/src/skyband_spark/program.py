@@ -23,6 +23,7 @@ from skyband.queries.query import COUNT, FAIL, Query
 from skyband.registry import Binding
 from skyband.watermark import Ticking
 
+from skyband_spark.backend_limits import with_names
 from skyband_spark.frames import file_rows
 from skyband_spark.frames.arrow_schema import arrow_schema
 from skyband_spark.frames.collations import collation_problems
@@ -148,8 +149,8 @@ def apply(
     query : Query or mapping
         a Query, such as `skyband_totals.HeavyHitters(…)`, or its keys as a mapping, including `kind`
     backends : mapping, default None
-        for each role the name of a backend, or a table with `name` and parameters; missing roles use the setting
-        `spark.skyband.backends.ROLE`, or else the role's default
+        for each role the name of a backend, or a table with `name` and parameters, or in batch limits, as for
+        `skyband_jobs.choose_backends`; missing roles use the setting `spark.skyband.backends.ROLE`, or else the default
     shards : int, default None
         how many operators share the work; None: 8 with `by`, else 1. Any number gives the same answers, but a
         checkpoint only resumes with the number that it started with. Without `by`, windows in rows take one shard,
@@ -334,7 +335,7 @@ def plan_of(
     schema = arrow_schema(df)
     settings = _from_settings(df.sparkSession, own_query)
     if bindings is None or settings.keys() - (backends or {}).keys():
-        bindings = bind(own_query, schema, {**settings, **(backends or {})})
+        bindings = bind(own_query, schema, with_names(df, own_query, schema, settings, backends))
     elif problems := column_problems(own_query, schema):
         raise ConfigError(*problems)
     return ShardedPlan(own_query, dict(bindings), schema, shard_count(own_query, shards), ticking)
@@ -342,10 +343,9 @@ def plan_of(
 
 def _no_dataframe(value: Any) -> str:
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
-    remedy = "make one with session.createDataFrame(data)"
-    if kind.startswith("pyspark.pandas."):
-        remedy = "make one with data.to_spark()"
-    return f"must be a Spark DataFrame (got {kind}): {remedy}, or call skyband.engines.local.apply without Spark"
+    call = "data.to_spark()" if kind.startswith("pyspark.pandas.") else "session.createDataFrame(data)"
+    remedy = f"make one with {call}, or call skyband.engines.local.apply without Spark"
+    return f"must be a Spark DataFrame (got {kind}): {remedy}"
 
 
 def ticking_of(idle_after: Any, finish: Any) -> Ticking | None:

@@ -142,6 +142,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband_jobs.files.file_parts",
         "skyband_jobs.files.refused_rows",
         "skyband_jobs.files.row_location",
+        "skyband_jobs.running.limits",
         "skyband_jobs.tables.spark_ddl",
         "skyband_jobs.files.states_table",
         "skyband_jobs.tables.store_paths",

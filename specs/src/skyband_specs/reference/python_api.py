@@ -6,6 +6,7 @@ from types import ModuleType
 from typing import Any
 
 import skyband
+import skyband_jobs
 from skyband import queries, spark, states
 from skyband.docstrings import read_docstring
 from skyband.engines import local
@@ -18,6 +19,7 @@ from skyband_specs.reference.markdown import code, fenced, line, page, prose, se
 
 SPARK = (spark.session, spark.apply, spark.files, spark.bad_rows, spark.preflight)
 HERE = (local.apply, queries.make_query)
+JOBS: tuple[Any, ...] = (skyband_jobs.choose_backends,)
 STATES = (states.union, states.describe)
 COLUMNS = (spark_states.union, spark_states.union_list, spark_states.describe, spark_states.register)
 TABLES: tuple[Any, ...] = (tables.open_sink, tables.open_table, tables.kafka_sink)
@@ -32,7 +34,12 @@ def python_page() -> str:
         "The functions that a program calls. A backend's methods are on the page of its role, the errors on "
         "[their own page](errors.md).",
         section("On Spark", _group("skyband.spark", SPARK), _settings()),
-        section("In this process", _group("skyband.engines.local", HERE[:1]), _group("skyband.queries", HERE[1:])),
+        section(
+            "In this process",
+            _group("skyband.engines.local", HERE[:1]),
+            _group("skyband.queries", HERE[1:]),
+            _group("skyband_jobs", JOBS),
+        ),
         section(
             "States",
             _group("skyband.states", (*_questions(states), *STATES)),

@@ -16,7 +16,7 @@ _ROWS = 100_000
 
 
 def _size_option(_: click.Context, __: click.Parameter, text: str | None) -> int | None:
-    from skyband_jobs.running.backend_choice import parse_size
+    from skyband_jobs.running.limits import parse_size
 
     nbytes = None if text is None else parse_size(text)
     if text is not None and nbytes is None:
@@ -113,7 +113,8 @@ def _within(job: "CheckedJob", most: int | None) -> "Iterator[str]":
     from skyband.errors import ConfigError
 
     from skyband_jobs import JobError
-    from skyband_jobs.running.backend_choice import Limits, choice_of, sample_of
+    from skyband_jobs.running.backend_choice import choice_of, sample_of
+    from skyband_jobs.running.limits import Limits
 
     rows = None if most is None else sample_of(job.query, job.open_source)
     for role in () if most is None else job.query.asked_roles:

@@ -24,8 +24,9 @@ from skyband_jobs.metrics.place import place_of as metrics_place
 from skyband_jobs.metrics.place import problems_of as metrics_problems
 from skyband_jobs.programs.engines import engine_named, own_tables, own_tables_of_all
 from skyband_jobs.running import bad_rows
-from skyband_jobs.running.backend_choice import Choice, choose_backends, limited
+from skyband_jobs.running.backend_choice import Choice, choose_for_job
 from skyband_jobs.running.broadcast import broadcast_key, broadcast_problems, broadcast_source
+from skyband_jobs.running.limits import limited
 from skyband_jobs.tables.model import Job, KeyedSink, Sink, Source, absolute, placed
 from skyband_jobs.tables.spark_ddl import ZONE_SETTING
 
@@ -193,7 +194,7 @@ def _choose(
     """
     if not any(map(limited, backends.values())):
         return backends
-    named, more = choose_backends(query, source, backends, None if stream is None else engine.chosen_before(stream))
+    named, more = choose_for_job(query, source, backends, None if stream is None else engine.chosen_before(stream))
     choices += more
     return named
 

@@ -3,16 +3,18 @@
 Nothing is declared: each candidate answers the query over these rows, and what it keeps is measured.
 """
 
-import re
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
+import pyarrow as pa
 from attrs import evolve, field, frozen
-from skyband.config.literals import literal
-from skyband.errors import ConfigError, PluginError, Problem, suggest
+from skyband.columns.arrow_normalization import columns_as, usual_schema
+from skyband.engines.local import batches_of
+from skyband.errors import ConfigError, PluginError, Problem
 from skyband.operator.bind_backends import bind, column_problems
+from skyband.queries import make_query
 from skyband.queries.query import COUNT
 from skyband.registry import installed
 from skyband.registry.info import BackendInfo
@@ -20,60 +22,14 @@ from skyband.registry.module_import import cause
 from skyband.text_tables import aligned, size
 
 from skyband_jobs.job.opening import OpenSource
-from skyband_jobs.running.sample import StateSize, TooSlowError, expected_size, first_rows
+from skyband_jobs.running.limits import MOST_ROWS, Limits, limited
+from skyband_jobs.running.sample import StateSize, TooSlowError, expected_size, first_of, first_rows
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from skyband.queries.query import Query
 
-AUTO = "auto"
-_KEYS = ("error", "memory")
-_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([kmg]?)b\s*", re.IGNORECASE)
-_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
 _SLOWER, _SECONDS = 4, 2.0
 """A candidate may take this many times the CPU seconds of the role's default, or this many seconds."""
-
-
-@frozen
-class Limits:
-    """The most that the error and the state of a backend may be; None: any."""
-
-    error: float | None = None
-    memory: int | None = None
-
-    @classmethod
-    def of(cls, role: str, limits: Any) -> "Limits":
-        """The limits in a job. Raises ConfigError under the role."""
-        if limits == AUTO:
-            return cls(memory=256 * 10**6)
-        problems = [Problem(f"{role}.{key}", f"unknown; {suggest(key, _KEYS)}") for key in limits if key not in _KEYS]
-        error, memory = limits.get("error"), limits.get("memory")
-        if error is not None and not (isinstance(error, float) and 0 < error < 1):
-            message = f"must be a number between 0 and 1, such as 0.02 for 2 % (got {literal(error)})"
-            problems.append(Problem(f"{role}.error", message))
-        nbytes = None if memory is None else parse_size(memory)
-        if memory is not None and nbytes is None:
-            problems.append(Problem(f"{role}.memory", f'must be a size such as "200 MB" (got {literal(memory)})'))
-        if problems:
-            raise ConfigError(*problems)
-        return cls(error, nbytes)
-
-    def __str__(self) -> str:
-        parts = [] if self.error is None else [f"error = {self.error:g}"]
-        return ", ".join(parts if self.memory is None else [*parts, f'memory = "{size(self.memory)}"'])
-
-
-def parse_size(text: Any) -> int | None:
-    """The bytes of a text such as "200 MB"; None if it is not a size."""
-    match = _SIZE.fullmatch(text) if isinstance(text, str) and text.isascii() else None
-    return int(float(match[1]) * _UNITS[match[2].lower()]) or None if match else None
-
-
-def limited(choice: Any) -> bool:
-    """Whether a role's backend is to be chosen by limits, rather than by its name."""
-    return choice == AUTO or (
-        isinstance(choice, Mapping) and "name" not in choice and not set(_KEYS).isdisjoint(choice)
-    )
 
 
 @frozen
@@ -123,7 +79,41 @@ def _remark(each: Candidate, place: int) -> str:
     return each.unfit or ("the best" if place == 0 else "also within the limits")
 
 
-def choose_backends(
+def choose_backends(rows: Any, query: "Query | Mapping[str, Any]", backends: Mapping[str, Any]) -> dict[str, Any]:
+    """The backends for a program, with a name in place of limits, as a job chooses its own.
+
+    For each role with limits, the installed backends answer the query over the first 100,000 rows, which takes seconds.
+
+    Parameters
+    ----------
+    rows : table, record batches or DataFrame
+        rows such as the query will meet: an Arrow table or batches, or a DataFrame of pandas, polars or another library
+        that exports to Arrow. Without any row, a role takes its default
+    query : Query or mapping
+        a Query, or a mapping of its keys, including `kind`
+    backends : mapping
+        for each role, limits such as `{"error": 0.02, "memory": "200 MB"}` or "auto", or what `apply` takes
+
+    Returns
+    -------
+    dict
+        the backends to pass to `apply`: with a name and parameters for each role that had limits
+
+    Raises
+    ------
+    ConfigError
+        the query or limits are wrong, or no installed backend meets them: all problems at once
+    InputError
+        the rows are of another kind
+    """
+    batches, own_schema = batches_of(rows)
+    own, schema = make_query(query), usual_schema(own_schema)
+    columns = list(dict.fromkeys(own.columns))
+    usual = (columns_as(batch.slice(0, MOST_ROWS), columns, schema) for batch in batches)
+    return _with_names(own, schema, lambda: first_of(usual), backends, {}, or_default=True)[0]
+
+
+def choose_for_job(
     query: "Query", source: OpenSource, backends: Mapping[str, Any], earlier: Mapping[str, Any] | None
 ) -> tuple[dict[str, Any], list[Choice]]:
     """A job's backends, with a name for each role that has limits, and how each was chosen.
@@ -132,19 +122,32 @@ def choose_backends(
     which takes the role's default if it has no rows.
     Raises ConfigError with every problem at once: those of the query's columns, or those under `backends`.
     """
+    before = {role: entry["backend"] for role, entry in (earlier or {}).items() if _is_of(entry, backends.get(role))}
+    or_default = earlier is None and source.rows is not None
+    return _with_names(query, source.schema, lambda: sample_of(query, source), backends, before, or_default)
+
+
+def _with_names(
+    query: "Query",
+    schema: pa.Schema | None,
+    sample: Callable[[], pa.Table | None],
+    backends: Mapping[str, Any],
+    before: Mapping[str, Any],
+    or_default: bool,
+) -> tuple[dict[str, Any], list[Choice]]:
+    """or_default: whether a role takes its default where there are no rows to measure on."""
     named, choices = dict(backends), list[Choice]()
-    problems = [] if source.schema is None else column_problems(query, source.schema)
+    problems = [] if schema is None else column_problems(query, schema)
     if problems:
         raise ConfigError(*problems)
     roles = [role for role in query.asked_roles if limited(backends.get(role))]
-    before = {role: entry["backend"] for role, entry in (earlier or {}).items() if _is_of(entry, backends.get(role))}
-    rows = None if before.keys() >= set(roles) else sample_of(query, source)
+    rows = None if before.keys() >= set(roles) else sample()
     for role in roles:
         try:
             limits = Limits.of(role, backends[role])
             if role in before:
                 named[role] = before[role]
-            elif earlier is None and rows is None and source.rows is not None:
+            elif rows is None and or_default:
                 named[role] = installed().role(role).default
             else:
                 choices.append(choice_of(role, limits, query, rows, backends))
@@ -161,14 +164,12 @@ def _is_of(entry: Any, limits: Any) -> bool:
     return isinstance(entry, Mapping) and "backend" in entry and limited(limits) and entry.get("limits") == limits
 
 
-def sample_of(query: "Query", source: OpenSource) -> "pa.Table | None":
+def sample_of(query: "Query", source: OpenSource) -> pa.Table | None:
     """The first rows of a source, without those that cannot be read, which the run reports; None if there are none."""
     return None if source.rows is None else first_rows(evolve(query, bad_rows=COUNT), source.rows, query.columns)
 
 
-def choice_of(
-    role: str, limits: Limits, query: "Query", rows: "pa.Table | None", backends: Mapping[str, Any]
-) -> Choice:
+def choice_of(role: str, limits: Limits, query: "Query", rows: pa.Table | None, backends: Mapping[str, Any]) -> Choice:
     """Measure the installed backends of a role on the first rows of a source, without those that the query cannot use.
 
     Raises ConfigError where there are no rows to measure on.
@@ -194,7 +195,7 @@ def _order(each: Candidate, role: str, limits: Limits) -> tuple[Any, ...]:
 
 
 def _candidates(
-    role: str, limits: Limits, query: "Query", rows: "pa.Table", others: Mapping[str, Any]
+    role: str, limits: Limits, query: "Query", rows: pa.Table, others: Mapping[str, Any]
 ) -> Iterator[Candidate]:
     """Each backend of the role, the default first, as it sets how long the others may take."""
     default, most = installed().role(role).default, None
@@ -244,4 +245,4 @@ def _default_promise(info: BackendInfo) -> str:
         fields = attrs.fields_dict(installed().load_class(info))
     except PluginError:  # reported when it is tried
         return "bounded"
-    return f"{info.error} = {fields[info.error].default:g}" if info.error in fields else "bounded"
+    return "bounded" if info.error is None else f"{info.error} = {fields[info.error].default:g}"

@@ -1,7 +1,7 @@
 """The first rows of a source, and the size of the state that a query keeps of them."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf, log2
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +15,13 @@ from skyband.queries.time_columns import microseconds
 from skyband_jobs.files.source_files import Files
 from skyband_jobs.files.table_source import Table
 from skyband_jobs.running.bad_rows import unread
+from skyband_jobs.running.limits import MOST_ROWS
 
 if TYPE_CHECKING:
     from skyband.engines.local import LocalRun
     from skyband.queries.query import Query
     from skyband.registry import Binding
 
-_ROWS = 100_000
 _AT_ONCE = 5_000
 """Rows after which the time is looked at."""
 
@@ -44,11 +44,16 @@ class StateSize:
 
 def first_rows(query: "Query", source: Files | Table, columns: Sequence[str]) -> pa.Table | None:
     """The first 100,000 rows of a source; None where it has none. Raises InputError where a row cannot be read."""
+    return first_of(source.batches(list(dict.fromkeys(columns)), refuse=unread(query)))
+
+
+def first_of(batches: Iterable[pa.RecordBatch]) -> pa.Table | None:
+    """The first 100,000 rows of batches; None where they have none."""
     parts, rows = list[pa.RecordBatch](), 0
-    for batch in source.batches(list(dict.fromkeys(columns)), refuse=unread(query)):
-        parts.append(batch.slice(0, _ROWS - rows))
+    for batch in batches:
+        parts.append(batch.slice(0, MOST_ROWS - rows))
         rows += len(parts[-1])
-        if rows == _ROWS:
+        if rows == MOST_ROWS:
             break
     return pa.Table.from_batches(parts) if rows else None
 
