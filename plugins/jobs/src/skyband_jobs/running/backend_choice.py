@@ -11,7 +11,6 @@ import attrs
 import pyarrow as pa
 from attrs import evolve, field, frozen
 from skyband.columns.arrow_normalization import columns_as, usual_schema
-from skyband.engines.local import batches_of
 from skyband.errors import ConfigError, PluginError, Problem
 from skyband.operator.bind_backends import bind, column_problems
 from skyband.queries import make_query
@@ -106,6 +105,8 @@ def choose_backends(rows: Any, query: "Query | Mapping[str, Any]", backends: Map
     InputError
         the rows are of another kind
     """
+    from skyband.engines.local import batches_of  # with the operator, which reading a job does not need
+
     batches, own_schema = batches_of(rows)
     own, schema = make_query(query), usual_schema(own_schema)
     columns = list(dict.fromkeys(own.columns))
