@@ -37,10 +37,10 @@ _POSITION = 2
 class UncertainJoin(Query):
     """Matches each tuple with those in the other side's window that are within epsilon with probability beta or more.
 
-    A window holds the last `size` existing tuples (with probability alpha), or, with `window`, those of the last length
-    of time at each arrival (half-open, as in every query), or, with `delta`, similar ones: the oldest is dropped once a
-    later one is further than delta from it with probability alpha (section 8.1; exact by definition, without a backend
-    of the role `window`).
+    A window holds the last `size` existing tuples (with probability alpha), or, with `window`, those of the last
+    length of time at each arrival (half-open, as in every query), or, with `delta`, similar ones: the oldest is
+    dropped once the probability that some later one exists further than delta from it, given that it exists itself,
+    reaches alpha (section 8.1; exact by definition, without a backend of the role `window`).
 
     Result columns, a row for each match: time, that of the later tuple; left and right, the two ids; probability, that
     both exist within epsilon of each other and the earlier is in the window of its side, such as among its last `size`

@@ -42,17 +42,18 @@ def sample_inputs(values: str, probabilities: str) -> tuple[Input, Input]:
 class UncertainSum(Query):
     """Sums a window of a stream of tuples that are given by samples and probabilities.
 
-    The window holds the last `size` existing tuples (with probability alpha: section 4), or, with `window`, those of
-    the last length of time (half-open, as in every query), or, with `delta`, similar ones: the oldest is dropped once a
-    later one is further than delta from it with probability alpha (both section 8.1, and exact by definition, without a
-    backend).
+    The window holds the last `size` existing tuples (with probability alpha: section 4), or, with `window`, those
+    of the last length of time (half-open, as in every query), or, with `delta`, similar ones: the oldest is dropped
+    once the probability that some later one exists further than delta from it, given that it exists itself, reaches
+    alpha (both section 8.1, and exact by definition, without a backend).
 
-    Result columns, a row for each row: time; sum, of the averages of all tuples kept (the paper's rule, which counts
-    some that do not exist); expected, the expected sum over all possible worlds, of the last `size` existing tuples or
-    of all in the window; kept, the number of tuples that the window keeps; with `statistics` also count, the expected
-    number of existing tuples in that sum, and average, the expected sum divided by the expected count, null if that is
-    0; then the row's columns in `carry`, such as its id. Rows with a null sample are dropped and reported. Rows with
-    equal times are ordered by a hash of their samples, then by a hash of the columns in `carry`.
+    Result columns, a row for each row: time; sum, of the averages of all tuples kept, each given that the tuple
+    exists (the paper's rule, which counts some that do not exist); expected, the expected sum over all possible
+    worlds, of the last `size` existing tuples, kept or not, or of all in the window; kept, the number of tuples
+    that the window keeps; with `statistics` also count, the expected number of existing tuples in that sum, and
+    average, the expected sum divided by the expected count, null if that is 0; then the row's columns in `carry`,
+    such as its id. Rows with a null sample are dropped and reported. Rows with equal times are ordered by a hash of
+    their samples, then by a hash of the columns in `carry`.
 
     Source: Dallachiesa et al., sections 7.3 and 8.1; the expectations are ours.
 
