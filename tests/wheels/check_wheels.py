@@ -23,7 +23,9 @@ from hatchling.build import build_sdist, build_wheel
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = [path.parent for pattern in ("*", "plugins/*") for path in sorted(ROOT.glob(f"{pattern}/pyproject.toml"))]
-WITHOUT_BACKENDS = {f"skyband{name}" for name in ("", "-specs", "-compare", "-expressions", "-jit", "-jobs", "-lakes")}
+WITHOUT_BACKENDS = {
+    f"skyband{name}" for name in ("", "-specs", "-compare", "-expressions", "-jit", "-jobs", "-lakes", "-serve")
+}
 """The framework, the kit of authors, and those that bring commands, formats, expressions or a compiler."""
 
 ON_SPARK = "skyband_spark-"
@@ -82,7 +84,7 @@ def check_content(wheel: Path) -> None:
     archive = zipfile.ZipFile(wheel)
     names = archive.namelist()
     assert any(name.endswith("/py.typed") for name in names), f"{wheel.name} is not typed"
-    wanted = (".py", ".pyi", "/py.typed", "/comparison/page/page.css", "/plots/page.html", "/metrics/grafana.json")
+    wanted = (".py", ".pyi", "/py.typed", "/comparison/page/page.css", "/plots/page.html", "/grafana.json")
     made = [f"skyband_specs/scaffold/{kind}_plugin/README.md" for kind in ("command", "format", "query", "role")]
     strange = [name for name in names if not (name.endswith(wanted) or ".dist-info/" in name or name in made)]
     assert not strange, f"{wheel.name} holds {strange}"

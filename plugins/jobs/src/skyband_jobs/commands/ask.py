@@ -1,6 +1,5 @@
 """skyband ask: answers any window from a table of states, without Java."""
 
-import json
 from collections.abc import Iterable
 from functools import lru_cache
 from math import isfinite
@@ -55,15 +54,9 @@ class AskCommand(click.Command):
 @lru_cache(maxsize=1)
 def _options(_: Any) -> list[click.Option]:
     """The same options for the same registry, because click looks for the same objects again."""
-    from skyband.states.functions import questions
+    from skyband_jobs.files.asking_a_table import parameters
 
-    options: dict[str, click.Option] = {}
-    for question in questions().values():
-        if not question.of_pairs:
-            for parameter in question.parameters():
-                several = parameter.name in question.each or parameter.type == "list"
-                options.setdefault(parameter.name, _option(question.name, parameter, several))
-    return list(options.values())
+    return [_option(one.question, one.parameter, one.several) for one in parameters().values()]
 
 
 def _option(question: str, parameter: Parameter, several: bool) -> click.Option:
@@ -127,14 +120,11 @@ def command(
     """
     from skyband import text_tables
 
-    from skyband_jobs.files.asking_a_table import ask
+    from skyband_jobs.files.asking_a_table import ask, to_json
 
     answers = ask(states, lasts, at, by, united, column, question, values)
     if as_json:
-        from skyband_jobs.formats.json_rows import json_value
-
-        rows = [json_value({**row.group, "last": row.window, **row.numbers}) for row in answers.rows]
-        click.echo(json.dumps({"at": answers.at, "answers": rows}, indent=2, default=str))
+        click.echo(to_json(answers))
         return
     names = list(answers.rows[0].numbers) if answers.rows else []
     show = _whole if answers.whole_numbers else _cell

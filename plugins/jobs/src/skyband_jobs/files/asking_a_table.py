@@ -1,12 +1,14 @@
 """Implements `skyband ask`: any windows of a table of states, with groups merged as requested. Loads no numba."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 from attrs import frozen
 from skyband.config.literals import literal
+from skyband.config.parameters import Parameter
 from skyband.errors import InputError, suggest
 from skyband.states.asking import answer, questions_of, reader_class_of, row_of
 from skyband.states.compatibility import common_coverage
@@ -16,7 +18,8 @@ from skyband.states.question import Question
 from skyband.states.since_or_last import WindowRequest, moment_named
 from skyband.states.state import State
 
-from skyband_jobs.files.states_table import StatesTable
+from skyband_jobs.files.states_table import GroupState, StatesTable
+from skyband_jobs.formats.json_rows import json_value
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -44,18 +47,58 @@ class Answers:
     """Whether people see the numbers rounded."""
 
 
+@frozen
+class QuestionParameter:
+    """A parameter of the questions that installed backends' states answer."""
+
+    question: str
+    """The first question that has it."""
+    parameter: Parameter
+    several: bool
+    """Whether it may be given several times."""
+
+
+def parameters() -> dict[str, QuestionParameter]:
+    """The parameters of questions about single states, by name."""
+    by_name: dict[str, QuestionParameter] = {}
+    for question in questions().values():
+        for one in () if question.of_pairs else question.parameters():
+            several = one.name in question.each or one.type == "list"
+            by_name.setdefault(one.name, QuestionParameter(question.name, one, several))
+    return by_name
+
+
+class TableOfStates(Protocol):
+    """A table of states, wherever it is."""
+
+    grouping: list[str]
+    """The grouping columns."""
+
+    def as_of(self, at: int | None) -> tuple[int, list[GroupState]]:
+        """The moment `at`, or the newest, and the states of all groups then, of one at least. Raises InputError."""
+
+
 def ask(
     path: str, lasts: Sequence[str] = (), at: str | None = None, by: Sequence[str] = (), united: bool = False,
     column: str = "state", question: str | None = None, values: Mapping[str, Any] = NOTHING,
 ) -> Answers:  # fmt: skip
+    """As `ask_table`, for Parquet files. Raises InputError too where there are none, or a column is missing."""
+    return ask_table(StatesTable(path, column), lasts, at, by, united, question, values)
+
+
+def ask_table(
+    table: TableOfStates, lasts: Sequence[str] = (), at: str | None = None, by: Sequence[str] = (),
+    united: bool = False, question: str | None = None, values: Mapping[str, Any] = NOTHING,
+    before_each: Callable[[], None] = lambda: None,
+) -> Answers:  # fmt: skip
     """The answers of a table's groups at a moment: each group alone, merged by some columns, or all merged.
 
     `at`: a moment of the table; None: the newest. `question`: its name; None: the first that takes the parameters in
-    `values`, where a parameter that may be repeated is a list. Raises InputError with the option, where a column, a
-    moment or a window is missing, and SnapshotError with the group, where a state is damaged.
+    `values`, where a parameter that may be repeated is a list. `before_each`: called before each answer; it may raise.
+    Raises InputError with the option, where a column, a moment or a window is missing, and SnapshotError with the
+    group, where a state is damaged.
     """
     windows = [WindowRequest.read(None, last) for last in lasts] or [WindowRequest()]
-    table = StatesTable(path, column)
     for name in by:
         if name not in table.grouping:
             raise InputError("by", f"the states have no grouping column {name!r}; {suggest(name, table.grouping)}")
@@ -77,10 +120,16 @@ def ask(
         for group, states in answered
         for window in windows
         for one, which in questions
-        for numbers in _answers(one, which, states, window, moment)
+        for numbers in _answers(one, which, states, window, moment, before_each)
     )
     whole = questions[0][0].whole_numbers
     return Answers(moment.show(moment.at), tuple(named) if parts else (), answers, whole)
+
+
+def to_json(answers: Answers) -> str:
+    """The answers as JSON: the moment, and an object for each row."""
+    rows = [json_value({**row.group, "last": row.window, **row.numbers}) for row in answers.rows]
+    return json.dumps({"at": answers.at, "answers": rows}, indent=2, default=str)
 
 
 def _question_class(state: State, name: str | None, values: Mapping[str, Any]) -> type[Question]:
@@ -119,9 +168,11 @@ def _questions_with(question: type[Question], values: Mapping[str, Any]) -> list
 
 
 def _answers(
-    question: Question, which: Mapping[str, str], states: list[State], window: WindowRequest, moment: Coverage
-) -> list[dict[str, Any]]:
+    question: Question, which: Mapping[str, str], states: list[State], window: WindowRequest, moment: Coverage,
+    before: Callable[[], None],
+) -> list[dict[str, Any]]:  # fmt: skip
     """Answer one question; if only changed groups have states, a group's newest state holds at the moment asked for."""
+    before()
     since = window.within(moment, moment.since)
     if len(states) > 1:
         common_coverage(states)

@@ -105,7 +105,7 @@ class StatesTable:
 
     def _row_groups(self) -> Iterator[_Rows]:
         for place, file in enumerate(self._files):
-            times = _times(file.read(columns=[AT], use_threads=False).column(AT))
+            times = moments_of(file.read(columns=[AT], use_threads=False).column(AT))
             start = 0
             for number in range(file.num_row_groups):
                 stop = start + file.metadata.row_group(number).num_rows
@@ -124,7 +124,7 @@ class StatesTable:
                 columns = {name: table.column(name) for name in inside}
                 for row in places:  # one scalar each, because `take` imports pyarrow.compute
                     values = {**{name: column[row].as_py() for name, column in columns.items()}, **folders}
-                    group = tuple(_as_key(values[name]) for name in self.grouping)
+                    group = tuple(as_key(values[name]) for name in self.grouping)
                     moment = int(rows.times[row])
                     if group not in newest or newest[group][0] < moment:
                         newest[group] = moment, rows, row
@@ -138,7 +138,7 @@ class StatesTable:
         for (file, number), groups in places.items():
             blobs.update(self._blobs(file, number, groups))
         named = [(dict(zip(self.grouping, group, strict=True)), blobs[group]) for group in newest]
-        return [GroupState(group, blob, _state(group, blob)) for group, blob in named]
+        return [GroupState(group, blob, named_state(group, blob)) for group, blob in named]
 
     def _blobs(
         self, file: int, number: int, groups: Mapping[int, tuple[Any, ...]]
@@ -157,12 +157,13 @@ class StatesTable:
                 return
 
 
-def _as_key(value: Any) -> Any:
+def as_key(value: Any) -> Any:
     """A value of a group, with a single NaN, because NaN does not equal itself."""
     return _NAN if isinstance(value, float) and value != value else value
 
 
-def _state(group: Mapping[str, Any], blob: bytes) -> State:
+def named_state(group: Mapping[str, Any], blob: Any) -> State:
+    """The state of a group from its bytes. Raises SnapshotError that names the group."""
     try:
         state = read_state(blob)
     except SnapshotError as error:
@@ -176,7 +177,7 @@ def _state(group: Mapping[str, Any], blob: bytes) -> State:
 _MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
 
 
-def _times(column: pa.ChunkedArray) -> Int64:
+def moments_of(column: pa.ChunkedArray) -> Int64:
     """The moments of a column, in microseconds or rows, from its buffers: `cast` and `to_numpy` have slow imports."""
     kind = column.type
     if column.null_count:

@@ -1,0 +1,115 @@
+"""What the port serves: the newest answers and states of a job, replaced whole after each turn.
+
+A request takes one reference to a `Published` and reads only that. Nothing in it changes afterwards, so a read sees one
+moment of the job, whole, and holds up neither the turns nor other requests.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pyarrow as pa
+from attrs import define, field, frozen
+from skyband_jobs.job.checked_job import CheckedJob
+
+from skyband_serve.published_states import PublishedStates
+from skyband_serve.settings import ServeSettings
+
+MOST_BYTES = 64 << 20
+"""Of the answers that are kept."""
+AT = "at"
+_STANDSTILL = 30.0
+"""Seconds without a turn, while rows wait, after which the service is not well."""
+
+
+@frozen
+class TurnAnswers:
+    """The answers of one turn."""
+
+    turn: int
+    table: pa.Table
+    until: float
+    """When they are dropped, by the board's clock."""
+
+
+@frozen
+class Published:
+    """A job as of one turn."""
+
+    turn: int = 0
+    """The newest turn; 0 before the first one of this process."""
+    about: Mapping[str, Any] = field(factory=dict)
+    """Figures of the turn, as they were passed to `Board.publish`."""
+    since: float = 0.0
+    """When it was published, by the board's clock."""
+    recent: tuple[TurnAnswers, ...] = ()
+    """The newest answers, oldest first: the last turn that answered anything is always among them."""
+    first: int = 0
+    """The answers of this turn and of all later ones are kept."""
+    states: PublishedStates | None = None
+    """The newest state of each group; None if the job emits no states, or none yet."""
+
+
+@define(eq=False)
+class Board:
+    """The newest answers of a job. One thread publishes, any number read `now`, without a lock.
+
+    clock: monotonic seconds.
+    """
+
+    job: CheckedJob
+    settings: ServeSettings
+    clock: Callable[[], float] = time.monotonic
+    now: Published = field(init=False)
+    """The newest turn. A reader takes it once."""
+    listeners: list[Callable[[Published], None]] = field(factory=list, init=False)
+    """Called after each turn, in the thread that publishes."""
+    _reason: str | None = field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.now = Published(since=self.clock())
+
+    def publish(self, turn: int, answers: pa.Table, about: Mapping[str, Any]) -> None:
+        """Replace what is served by what holds after a turn, once the sink has its answers.
+
+        `about` may have watermark (microseconds), rows_in, rows_late, groups, state_bytes, position, lag (rows, by
+        partition), savepoint_age (seconds) and seconds (of the turn). O(rows answered + groups with states).
+        """
+        before, now, states = self.now, self.clock(), self.now.states
+        recent, first = self._recent_beside(before, now, answers.nbytes if len(answers) else 0)
+        if len(answers):
+            if self.job.query.gives_states:
+                states, recent, first = (
+                    PublishedStates.after(states, answers),
+                    (),
+                    turn,
+                )  # all moments would be too many
+            recent = (*recent, TurnAnswers(turn, answers, now + self.settings.keep.length / 1e6))
+        self.now = Published(turn, dict(about), now, recent, first or turn, states)
+        for listener in self.listeners:
+            listener(self.now)
+
+    def unwell(self, reason: str | None) -> None:
+        """Say why the service cannot do its work; None: it can."""
+        self._reason = reason
+
+    @property
+    def ailment(self) -> str | None:
+        """Why the service is not well, or None."""
+        now = self.now
+        waiting = sum((now.about.get("lag") or {}).values())
+        silence = self.clock() - now.since
+        if self._reason is None and waiting and silence > _STANDSTILL:
+            return f"no turn for {silence:.0f} seconds, while {waiting:,} rows wait"
+        return self._reason
+
+    @staticmethod
+    def _recent_beside(before: Published, now: float, nbytes: int) -> tuple[tuple[TurnAnswers, ...], int]:
+        """The answers that are kept beside new ones of a size, and the first turn whose answers all are."""
+        recent, place = before.recent, len(before.recent)
+        if not nbytes and recent:  # the last turn that answered anything stays
+            place, nbytes = place - 1, recent[-1].table.nbytes
+        while place and recent[place - 1].until > now and nbytes + recent[place - 1].table.nbytes <= MOST_BYTES:
+            place -= 1
+            nbytes += recent[place].table.nbytes
+        return recent[place:], recent[place - 1].turn + 1 if place else before.first
