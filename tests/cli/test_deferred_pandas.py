@@ -1,4 +1,4 @@
-"""A local job needs no pandas, and Arrow uses it once something else imports it."""
+"""A local job needs neither pandas, which Arrow uses once something else imports it, nor readers of other formats."""
 
 import subprocess
 import sys
@@ -53,6 +53,29 @@ def test_a_local_job_loads_no_pandas(tmp_path, command, form):
         print("pandas" in sys.modules, "pyarrow" in sys.modules)
     """
     assert python(tmp_path, code, command, "job.toml", "--engine", "local") == "False True"
+
+
+def test_a_job_on_parquet_loads_no_readers_of_text(tmp_path):
+    pytest.importorskip("skyband_distinct")
+    code = """
+        import sys, pyarrow as pa, pyarrow.parquet as pq
+        from skyband.cli import main
+        times = pa.array([0, 10**6], pa.timestamp("us", "UTC"))
+        pq.write_table(pa.table({"ts": times, "page": ["a", "b"]}), "rows.parquet")
+        sys.argv[0] = "skyband"
+        try:
+            main()
+        except SystemExit as end:
+            assert not end.code, end.code
+        print([name for name in sys.modules if name.startswith(("skyband_jobs.files.csv_r", "skyband_jobs.kernels."))])
+    """
+    own = (
+        'format = "csv"\npath = "rows.csv"',
+        'schema = "ts TIMESTAMP, page STRING, bytes BIGINT"\nwhere = "bytes > 0"',
+    )
+    job = JOB.replace(own[0], 'format = "parquet"\npath = "rows.parquet"').replace(own[1], "").replace("FORMAT", "csv")
+    (tmp_path / "job.toml").write_text(job.replace("options = { header = true }\n", ""))
+    assert python(tmp_path, code, "run", "job.toml", "--engine", "local") == "[]"
 
 
 def test_arrow_knows_pandas_once_it_is_imported(tmp_path):

@@ -10,8 +10,8 @@ from attrs import evolve
 from skyband.atomic_files import replacing
 from skyband.columns.keyed_frames import plain_type
 from skyband.errors import ConfigError, InputError, Problem
+from skyband_jobs.files.csv_columns import unwritable_in_csv
 from skyband_jobs.files.source_files import Files, open_files
-from skyband_jobs.files.text_files import unwritable_in_csv
 from skyband_jobs.formats.json_rows import json_rows
 from skyband_jobs.tables.model import Source
 

@@ -9,7 +9,6 @@ import pyarrow as pa
 from skyband.errors import InputError
 
 from skyband_jobs.files.file_listing import keys_of
-from skyband_jobs.files.text_values import typed
 from skyband_jobs.tables.spark_ddl import ZONE
 
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
@@ -56,6 +55,8 @@ def with_keys(
     batches: Iterable[pa.RecordBatch], keys: dict[str, str | None], schema: pa.Schema, path: Path
 ) -> Iterator[pa.RecordBatch]:
     """Batches of a file with the columns of its folders, in the order of `schema`. Raises InputError."""
+    from skyband_jobs.files.text_values import typed  # with all casts of text, which few sources need
+
     fields = pa.schema([field for field in schema if field.name in keys])
     texts = pa.RecordBatch.from_arrays([pa.array([keys[name]], pa.string()) for name in fields.names], fields.names)
     try:

@@ -144,11 +144,13 @@ def open_all_columns(source: Source) -> "Files | Table | None":
         return None
     import pyarrow as pa
 
-    from skyband_jobs.files.text_files import beyond_readers
     from skyband_jobs.files.where_and_select import Shape
 
-    if beyond_readers(source) is not None:
-        return None
+    if source.format in TEXT_FORMATS:
+        from skyband_jobs.files.text_files import beyond_readers  # with numba, by its kernels
+
+        if beyond_readers(source) is not None:
+            return None
     if isinstance(path, StorePath):
         check_reach(path)
     try:
@@ -177,14 +179,20 @@ def layout_of(source: Source) -> "Layout | None":
 def _schema(source: Source, paths: list[Path]) -> "tuple[pa.Schema, Layout | None]":
     import pyarrow as pa
 
-    from skyband_jobs.files import columnar_files, text_files
     from skyband_jobs.files.key_folders import further_key_fields, key_fields
 
     layout = layout_of(source)
     if source.schema is not None:
         declared = parse_ddl(source.schema)
         return pa.schema([*declared, *further_key_fields(paths, base_of(source), declared.names)]), layout
-    own = text_files.schema_of(paths, source) if layout is None else columnar_files.schema_of(paths, layout)
+    if layout is None:
+        from skyband_jobs.files import text_files
+
+        own = text_files.schema_of(paths, source)
+    else:
+        from skyband_jobs.files import columnar_files
+
+        own = columnar_files.schema_of(paths, layout)
     keys = key_fields(paths, base_of(source))
     names = {field.name for field in keys}
     return pa.schema([*(field for field in own if field.name not in names), *keys]), layout

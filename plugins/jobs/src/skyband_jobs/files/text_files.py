@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from skyband.columns.keyed_frames import plain_type
 from skyband.errors import InputError, Problem
 
 from skyband_jobs.files.csv_dialect import OPTIONS as CSV_OPTIONS
@@ -135,14 +134,3 @@ def ranges(path: Path, source: Source, size: int) -> list[tuple[int, int]]:
         return [*pairwise(dict.fromkeys([0, *ends]))]
     except (OSError, ValueError, pa.ArrowException):  # reported when its rows are read
         return []
-
-
-def unwritable_in_csv(answers: pa.Schema) -> list[Problem]:
-    """The first column of answers that CSV cannot hold: bytes, lists, structs."""
-    for field in answers:
-        kind = plain_type(field.type)
-        binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
-        if binary or pa.types.is_nested(kind):
-            message = f"CSV cannot hold the answers' column {field.name!r}, which is {kind}: use parquet or json"
-            return [Problem("sink.format", message)]
-    return []

@@ -97,7 +97,7 @@ def _beyond_csv(sink: Sink, answers: "pa.Schema") -> list[Problem]:
     """The answers' columns that CSV cannot hold."""
     if sink.format != "csv":
         return []
-    from skyband_jobs.files.text_files import unwritable_in_csv
+    from skyband_jobs.files.csv_columns import unwritable_in_csv
 
     return unwritable_in_csv(answers)
 

@@ -8,7 +8,7 @@ from skyband.engines.engine import InProcessEngine
 from skyband.errors import ConfigError, Problem, suggest
 from skyband.registry.install_hints import format_comes_with
 
-from skyband_jobs.files.source_files import READABLE
+from skyband_jobs.files.source_files import READABLE, TEXT_FORMATS
 from skyband_jobs.formats import names_of_formats
 from skyband_jobs.job.checked_job import CheckedJob
 from skyband_jobs.job.engine import JobEngine
@@ -75,8 +75,6 @@ def _unknown(table: str, does: str, formats: tuple[str, ...], format: str) -> li
 
 
 def _unreadable(source: Source) -> list[Problem]:
-    from skyband_jobs.files.text_files import OPTIONS, text_option_problems
-
     reads = (*READABLE, *names_of_formats("reads"))
     problems = _unknown("source", "reads", reads, source.format)
     if source.format not in reads:
@@ -84,12 +82,18 @@ def _unreadable(source: Source) -> list[Problem]:
     if source.of_files and source.path is not None and file_path(source.path) is None:
         problems.append(Problem("source.path", f"the local engine reads only local files (got {source.path!r})"))
     problems += _amounts(source)
-    known_options = OPTIONS.get(source.format, ())
-    problems += [
+    return problems + (_text_options(source) if source.format in TEXT_FORMATS else [])
+
+
+def _text_options(source: Source) -> list[Problem]:
+    from skyband_jobs.files.text_files import OPTIONS, text_option_problems  # with numba, by their kernels
+
+    known_options = OPTIONS[source.format]
+    problems = [
         evolve(one, message=f"{one.message}; use it, or --engine spark").within("source")
         for one in text_option_problems(source)
     ]
-    for name in source.options if source.format in OPTIONS else ():
+    for name in source.options:
         if name.lower() not in map(str.lower, known_options) and not name.lower().startswith("max"):
             message = f"is unknown to the local engine; {suggest(name, known_options)}"
             problems.append(Problem(f"source.options.{name}", message))

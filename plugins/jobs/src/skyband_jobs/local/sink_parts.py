@@ -14,7 +14,7 @@ import pyarrow.parquet
 from skyband.atomic_files import new_file, to_disk
 from skyband.errors import ConfigError, Problem
 
-from skyband_jobs.files.text_files import unwritable_in_csv
+from skyband_jobs.files.csv_columns import unwritable_in_csv
 from skyband_jobs.formats.json_rows import json_rows
 from skyband_jobs.job.progress import Progress
 from skyband_jobs.local import sink_manifest as local_sink_manifest

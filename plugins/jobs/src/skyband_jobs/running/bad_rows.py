@@ -106,7 +106,7 @@ def _paths(sinks: Mapping[str, Sink | None]) -> Iterator[tuple[str, str]]:
 def _column_problems(aside: Sink, query: "Query", schema: "pa.Schema") -> list[Problem]:
     from skyband.operator.bad_rows import FIELD, REASON, VALUE, bad_rows_schema
 
-    from skyband_jobs.files.text_files import unwritable_in_csv
+    from skyband_jobs.files.csv_columns import unwritable_in_csv
 
     clashing = [name for name in query.columns if name in (REASON, FIELD, VALUE)]
     if clashing:
