@@ -250,6 +250,34 @@ class BlamesTooMany(MineQuery):
         return super().encode_columns(batch)
 
 
+class LooksFromTheSecondRow(MineQuery):
+    """Refuses numbers beyond 2**40, except in the first row of a batch."""
+
+    def encode_columns(self, batch):
+        values = batch.column(self.value).fill_null(1).to_numpy(zero_copy_only=False)
+        beyond = np.flatnonzero(np.abs(values[1:]) > 2**40) + 1
+        if len(beyond):
+            raise InputError(self.value, "is too much", int(beyond[0]), rows=beyond)
+        return super().encode_columns(batch)
+
+
+class BlamesTheTime(MineQuery):
+    """Refuses numbers beyond 2**40, and names the time."""
+
+    def encode_columns(self, batch):
+        values = batch.column(self.value).fill_null(1).to_numpy(zero_copy_only=False)
+        beyond = np.flatnonzero(np.abs(values) > 2**40)
+        if len(beyond):
+            raise InputError(self.time, "is too much", int(beyond[0]), rows=beyond)
+        return super().encode_columns(batch)
+
+
+class CountsNoBatchOfNulls(MineQuery):
+    def encode_columns(self, batch):
+        columns, masks = super().encode_columns(batch)
+        return columns, {reason: mask & (not mask.all()) for reason, mask in masks.items()}
+
+
 class LeavesOutTheOldestRow(_Sums):
     """Windows do not hold the row that is just as old as they are long."""
 
@@ -326,6 +354,9 @@ MUTANTS = [
     (TakesNulls, EXAMPLES, ["nulls_are_left_out_and_counted"]),
     (NamesNoReason, EXAMPLES, ["nulls_are_left_out_and_counted"]),
     (BlamesTooMany, EXAMPLES, ["bad_rows_are_put_aside_as_if_they_had_not_come"]),
+    (LooksFromTheSecondRow, EXAMPLES, ["bad_rows_are_put_aside_as_if_they_had_not_come"]),
+    (BlamesTheTime, EXAMPLES, ["bad_rows_are_put_aside_as_if_they_had_not_come"]),
+    (CountsNoBatchOfNulls, EXAMPLES, ["nulls_are_left_out_and_counted"]),
     (
         _answered_by(_RefusesAtItsTurn),
         EXAMPLES,

@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 from skyband.columns import record_batch_bytes
 from skyband.errors import InputError
-from skyband.operator.bad_rows import FIELD, REASON
+from skyband.instants import python_values
+from skyband.operator.bad_rows import FIELD, REASON, VALUE
 from skyband.operator.row_encoding import encode
 from skyband.queries.query import BAD
 from skyband.queries.query import COUNT as COUNTED
@@ -20,14 +21,17 @@ COUNT = 4
 
 @query_check("left-out")
 def check_nulls_are_left_out_and_counted(case: QueryCase) -> None:
-    """A null in any column leaves out its row, as if it had not arrived, unless the example gives it a meaning."""
+    """A null in any column leaves out its row, as if it had not arrived, unless the example gives it a meaning.
+
+    So do the nulls of a batch that has nothing else.
+    """
     query = case.query()
     for name in query.columns:
         if name in case.example.nullable:
             continue
 
         def law(rows: pa.Table, name: str = name) -> None:
-            null = np.arange(len(rows)) % 3 == 1
+            null = (np.arange(len(rows)) % 3 == 1) | (np.arange(len(rows)) // 7 == 1)
             place = rows.column_names.index(name)
             holed = rows.set_column(place, rows.schema.field(name), _with_nulls(rows.column(name), null))
             run = case.run(rows)
@@ -71,12 +75,13 @@ def check_bad_rows_are_put_aside_as_if_they_had_not_come(case: QueryCase) -> Non
     """With `bad_rows`, rows that would end a run are counted, reported unchanged with the reason, and in no answer.
 
     In each column, three rows have values that no query expects: numbers at the limits of their type and beyond any
-    bounds, a time far away, an unknown name, lists that end too early.
+    bounds, a time far away, an unknown name, lists that end too early. They are the first and the last of a batch.
     """
     counted = case.query(bad_rows=COUNTED)
 
     def law(rows: pa.Table) -> None:
-        hostile = np.isin(np.arange(len(rows)), [1, len(rows) // 2, len(rows) - 2])
+        half = len(rows) // 2
+        hostile = np.isin(np.arange(len(rows)), [0, half, len(rows) - 1])
         without = case.answers(rows.filter(pa.array(~hostile)), query=counted)
         for name, holed in with_hostile_values(rows, hostile, case.query().columns):
             if not _is_refused(case, holed):
@@ -84,15 +89,20 @@ def check_bad_rows_are_put_aside_as_if_they_had_not_come(case: QueryCase) -> Non
             aside: list[pa.RecordBatch] = []
             run = case.run(rows, counted)
             run.on_bad_rows = aside.append
-            answers = [run.push(batch) for batch in cut(holed, [])]
+            answers = [run.push(batch) for batch in cut(holed, [half])]
             bad = pa.Table.from_batches(aside)
             expect_equal(run.operator.take_metrics().dropped.get(BAD, 0), int(hostile.sum()), f"bad rows by {name!r}")
             came = holed.filter(pa.array(hostile))
             same = _as_bytes(bad, case.query().columns) == _as_bytes(came, case.query().columns)
             expect(same, f"rows with a bad {name!r} are put aside changed")
             expect(all(map(str.strip, bad.column(REASON).to_pylist())), f"rows with a bad {name!r} have no reason")
-            fields = set(bad.column(FIELD).to_pylist())
-            expect(fields <= set(holed.column_names), f"{sorted(fields)} are reported as bad, but are not columns")
+            # Lists of different lengths are at fault together.
+            lists = {each.name for each in holed.schema if _is_list(each.type)}
+            for place, (field, value) in enumerate(zip(*map(bad.column, (FIELD, VALUE)), strict=True)):
+                told, known = field.as_py(), {name} | (lists if name in lists else set())
+                expect(told in known, f"a bad {name!r} is reported as a bad {told!r}")
+                (there,) = python_values(came.column(told).slice(place, 1))
+                expect_equal(value.as_py(), None if there is None else str(there), f"the value reported as {told!r}")
             equal_answers(gathered(run, [*answers, run.finish()]), without, f"without the rows with a bad {name!r}")
 
     holds(case, law)
@@ -165,10 +175,14 @@ def _hostile(kind: pa.DataType) -> list[pa.Array]:
         return [pa.array([value], kind) for value in (np.nan, np.inf, -np.inf, -1.0, 2.0, 1e300)]
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return [pa.array([text], kind) for text in ("", "a name that was not listed")]
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+    if _is_list(kind):
         inner = [value[0].as_py() for value in _hostile(kind.value_type)]
         return [pa.array([[]], kind), *(pa.array([[value]], kind) for value in inner)]
     return []
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
 def _with_nulls(column: pa.ChunkedArray, null: np.ndarray) -> pa.ChunkedArray:
