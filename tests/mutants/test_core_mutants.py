@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from skyband.arrays import TIME_MAX
 from skyband.columns import compact_frames, hashing, numbers
 from skyband.config.time_zone_conversion import TimeZone
 from skyband.errors import SkybandError
@@ -18,6 +19,7 @@ from skyband.windows.schedule import Schedule
 from skyband_distinct.questions import item_overlap
 from skyband_jobs.running import savepoint
 from skyband_spark.frames.state_store import StateStore
+from skyband_totals.row_features.features_table import FeaturesTable
 
 ROOT = Path(__file__).parents[2]
 
@@ -146,6 +148,10 @@ MUTANTS = {
     "whole numbers that no float has are rounded": (
         (numbers, "_plain", lambda column: np.zeros(len(column))),
         ("test_column_types", "test_a_whole_number_that_is_no_float_is_named", [2**53 + 1, 2**64 - 1]),
+    ),
+    "a group of features never ends": (
+        (FeaturesTable, "_ends", lambda self: np.full(len(self._entries.key), TIME_MAX)),
+        ("test_forgetting", "test_memory_follows_the_window_and_not_the_stream", [("features", ["place"])]),
     ),
     "parts of an overlap are of its low counts": (
         (item_overlap, "_between", lambda count, low, high, most, highest: item_overlap.Estimate(count, low, most)),

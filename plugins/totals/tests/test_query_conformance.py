@@ -1,8 +1,5 @@
-"""Conformance of heavy-hitters with the contract of queries: one test for each check."""
-
-import pytest
+"""Conformance of heavy-hitters and row-features with the contract of queries: one test for each check."""
 
 DISTRIBUTION = "skyband-totals"
-pytestmark = pytest.mark.slow
 
 from skyband_specs.queries.suite import *  # noqa: E402, F403 - the suite looks for DISTRIBUTION here
