@@ -23,7 +23,8 @@ QUERIES = {
     | {"queries": [{"name": "q", "window": "10 seconds", "slide": "10 seconds", "k": 2}]},
     "heavy": {"kind": "heavy-hitters", "object": "name", "k": 3} | SEVERAL,
     "quantiles": {"kind": "quantiles", "value": "value", "at": [0.5]} | SEVERAL,
-    "features": {"kind": "row-features", "time": "ts", "windows": ["10 seconds"], "distinct": "name", "carry": ["side"]},
+    "features": {"kind": "row-features", "time": "ts", "windows": ["10 seconds"]}
+    | {"distinct": "name", "carry": ["side"]},
     "features of values that do not add": {"kind": "row-features", "time": "ts", "windows": ["10 seconds"]}
     | {"sums": "value", "before": True},
     "heavy with what its rows say": {"kind": "heavy-hitters", "object": "name", "k": 3, "carry": ["side"]} | SEVERAL,

@@ -17,6 +17,7 @@ from skyband.watermark import EventTimeProgress
 from skyband.windows.calendar_schedule import CalendarSchedule
 from skyband.windows.schedule import Schedule
 from skyband_distinct.questions import item_overlap
+from skyband_jobs.files.csv_files import CsvFile
 from skyband_jobs.running import savepoint
 from skyband_spark.frames.state_store import StateStore
 from skyband_totals.row_features.features_table import FeaturesTable
@@ -148,6 +149,10 @@ MUTANTS = {
     "whole numbers that no float has are rounded": (
         (numbers, "_plain", lambda column: np.zeros(len(column))),
         ("test_column_types", "test_a_whole_number_that_is_no_float_is_named", [2**53 + 1, 2**64 - 1]),
+    ),
+    "an escape at the end of a file precedes a line break that is not there": (
+        (CsvFile, "_ended", lambda self, text: text if text.endswith(b"\n") else text + b"\n"),
+        ("test_csv_marks", "test_marks_in_any_order_are_read_as_rfc_4180_with_escapes_and_comments_says", [0]),
     ),
     "a group of features never ends": (
         (FeaturesTable, "_ends", lambda self: np.full(len(self._entries.key), TIME_MAX)),

@@ -59,13 +59,21 @@ class CsvFile:
         """All of its text, which starts with the header, in whole lines without the header; None if the file
         must be read on its own."""
         text = without_lines(text, self.dialect.skipped)
-        text = text if text.endswith((b"\n", b"\r")) else text + b"\n"
+        text = self._ended(text)
         end = self._take_names(text if text.strip(b"\r\n") else b"")
         if self._is_quoted(text):
             last, _, opened = self._scan(text, _ALL)
             if opened >= 0 or last < len(text):  # what follows would belong to its last record
                 return None
         return text[end:] if self.dialect.header else text
+
+    def _ended(self, text: bytes) -> bytes:
+        """Text that ends with a line break. An escape at its end precedes nothing: it is a character."""
+        if text.endswith((b"\n", b"\r")):
+            return text
+        mark = b"" if self.dialect.escape == self.dialect.quote else self.dialect.escape.encode()
+        is_open = bool(mark) and (len(text) - len(text.rstrip(mark))) % 2 == 1
+        return text + (mark + b"\n" if is_open else b"\n")
 
     def _take_names(self, data: bytes) -> int:
         """Take the names from the first record of data; returns its end."""
@@ -239,7 +247,7 @@ class CsvFile:
         self, block: Block, kinds: list[Any] | None, places: Sequence[int] | None, threads: bool = True
     ) -> pa.Table:
         data = self._without_comments(block.data)
-        data = data if data.endswith((b"\n", b"\r")) else data + b"\n"
+        data = self._ended(data)
         separator = chr(self.dialect.separator_in(data))
         data = self.dialect.separated(data)
         quote, escape = (chr(mark) if mark < 128 else False for mark in self.dialect.quoting)
