@@ -53,7 +53,7 @@ def make_topic(address: str, topic: str, partitions: int = 1) -> None:
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import AdminClient, NewTopic
 
-    admin, ends = AdminClient({"bootstrap.servers": address}), time.monotonic() + 30
+    admin, ends = AdminClient({"bootstrap.servers": address, "log_level": "0"}), time.monotonic() + 30
     while True:
         try:
             admin.create_topics([NewTopic(topic, partitions, 1)], request_timeout=5)[topic].result(5)

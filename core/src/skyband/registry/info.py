@@ -26,10 +26,10 @@ moment."""
 
 CAPABILITIES = (*COMMON_CAPABILITIES, *ROLE_CAPABILITIES)
 
-FORMAT_ABILITIES = ("reads", "writes", "streams", "current")
-"""The abilities of a format. reads: a job's source. writes: a job's batch sink. streams: its sink applies each
-micro-batch of a stream once. current: its sink can hold the newest answers, replacing and removing rows; without
-"streams" it has no number of a micro-batch, and applying one again must leave each row unchanged."""
+FORMAT_ABILITIES = ("reads", "follows", "writes", "streams", "current")
+"""The abilities of a format. reads: a job's source. follows: a stream's, without Spark. writes: a job's batch sink.
+streams: its sink applies each micro-batch once. current: its sink can hold the newest answers, replacing and removing
+rows; without "streams" it has no number of a micro-batch, and applying one again must leave each row unchanged."""
 
 FILE_FORMATS = ("parquet", "csv", "json", "orc", "text", "avro", "arrow")
 ENGINE_FORMATS = (*FILE_FORMATS, "console", "jdbc", "memory", "noop", "rate", "socket", "table")
@@ -164,7 +164,7 @@ class FormatInfo:
 
     name: its name in a job, as in `format = "acme-log"`.
     factory: "package.module:Class" of a format, imported when a job names it.
-    can: its abilities, from `FORMAT_ABILITIES`: "reads", "writes", "streams", "current".
+    can: its abilities, from `FORMAT_ABILITIES`: "reads", "follows", "writes", "streams", "current".
     trial: "package.module:Class" of the `skyband_specs.formats.FormatTrial` that verifies it, imported only then; None
     if there is none.
     """

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from skyband.engines.reference import LocalEngine
 from skyband.errors import Problem
 from skyband_jobs.files.source_files import READABLE
+from skyband_jobs.formats import names_of_formats
 from skyband_jobs.job.checked_job import CheckedJob
 from skyband_jobs.job.progress import Progress, Totals
 from skyband_jobs.local.engine import LocalJobs
@@ -32,8 +33,9 @@ class ServeEngine(LocalJobs):
         if not source.stream:
             message = "must be true: skyband serve runs streams; `skyband run --engine local` runs a batch"
             return [Problem("source.stream", message)]
-        if source.format not in READABLE:
-            choices = ", ".join(READABLE)
+        follows = (*READABLE, *names_of_formats("follows"))
+        if source.format not in follows:
+            choices = ", ".join(follows)
             return [Problem("source.format", f"can be one of {choices} (got {source.format!r}); or use --engine spark")]
         return super().source_problems(source, zone)
 

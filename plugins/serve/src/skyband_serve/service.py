@@ -119,7 +119,7 @@ class Service:
         while not stop.is_set():
             begun = time.monotonic()
             turn = self._next_turn()
-            if turn is None and ends:
+            if turn is None and ends and self.source.caught_up:
                 self._finish()
                 break
             if turn is not None:

@@ -34,6 +34,11 @@ class FollowedSource(ABC):
     def took(self, part: Any) -> None:
         """Move past a part, which is the next one."""
 
+    @property
+    def caught_up(self) -> bool:
+        """Whether the last call of `next_part` found the end of what there is."""
+        return True
+
     @abstractmethod
     def position(self, log: Path) -> Position:
         """Where it is now, in Spark's notation; `log`: a folder for Spark's log of files, where it has one."""

@@ -8,6 +8,7 @@ from importlib import import_module
 from skyband.registry.install_hints import FUNCTIONS, format_comes_with
 
 from skyband_jobs.formats.batch_sink import BatchSink
+from skyband_jobs.formats.followed import Followed
 from skyband_jobs.formats.format import Format, TableKeys
 from skyband_jobs.formats.formats import format_at, format_named, names_of_formats, open_sink, open_table
 from skyband_jobs.formats.installed_format import InstalledFormat
@@ -16,6 +17,7 @@ from skyband_jobs.formats.table_rows import Refuse, TablePart, TableRows
 
 __all__ = [
     "BatchSink",
+    "Followed",
     "Format",
     "InstalledFormat",
     "NetChanges",

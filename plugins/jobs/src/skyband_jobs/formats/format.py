@@ -14,6 +14,7 @@ from pathlib import Path
 from skyband.errors import PluginError, Problem
 
 from skyband_jobs.formats.batch_sink import BatchSink
+from skyband_jobs.formats.followed import Followed
 from skyband_jobs.formats.table_rows import TableRows
 
 
@@ -47,8 +48,8 @@ class Format(ABC):
     """Tables or logs that a job reads and writes in its own process, by the name in `FormatInfo`.
 
     It is created without arguments and keeps no state; what `read` and `write` return does. Define `read` if
-    `FormatInfo.can` has "reads", `write` if it has "writes", "streams" or "current". Exceptions other than those of
-    `skyband.errors` are reported as failures of its distribution.
+    `FormatInfo.can` has "reads", `follow` if it has "follows", `write` if it has "writes", "streams" or "current".
+    Exceptions other than those of `skyband.errors` are reported as failures of its distribution.
     """
 
     @abstractmethod
@@ -61,6 +62,10 @@ class Format(ABC):
     def read(self, keys: TableKeys) -> TableRows:  # noqa: ARG002
         """The rows of a table as it is now. Raises ConfigError where there is none."""
         raise PluginError(self._without("read", '"reads"'))
+
+    def follow(self, keys: TableKeys) -> Followed:  # noqa: ARG002
+        """The rows of a stream as they arrive, for an engine of this process that resumes."""
+        raise PluginError(self._without("follow", '"follows"'))
 
     def write(self, keys: TableKeys) -> BatchSink:  # noqa: ARG002
         """A writer to a table, which need not exist yet: nothing is created before the first answers.

@@ -12,6 +12,7 @@ from skyband.registry.module_import import cause, load_class
 from skyband.registry.name_claims import Listed
 
 from skyband_jobs.formats.batch_sink import BatchSink, CurrentSink
+from skyband_jobs.formats.followed import Followed
 from skyband_jobs.formats.format import Format, TableKeys
 from skyband_jobs.formats.net_changes import NetChanges
 from skyband_jobs.formats.table_rows import Refuse, TablePart, TableRows
@@ -38,6 +39,11 @@ class InstalledFormat:
         """As `Format.read`."""
         with _faults_of(self.name):
             return GuardedRows(self.format.read(keys), self.name)
+
+    def follow(self, keys: TableKeys) -> Followed:
+        """As `Format.follow`."""
+        with _faults_of(self.name):
+            return self.format.follow(keys)
 
     def write(self, keys: TableKeys) -> BatchSink:
         """As `Format.write`; where `keys.key` names columns, the sink takes a log of changes."""

@@ -11,6 +11,7 @@ from skyband.errors import ConfigError, Problem, suggest
 from skyband_jobs.formats import Format, TableKeys
 
 from skyband_lakes.kafka.compacted import CompactedSink
+from skyband_lakes.kafka.followed import FollowedTopic
 from skyband_lakes.kafka.rows import TopicRows
 from skyband_lakes.kafka.topic import Topic
 from skyband_lakes.libraries import KAFKA
@@ -42,11 +43,14 @@ class KafkaFormat(Format):
         return problems + _option_problems(keys)
 
     def read(self, keys: TableKeys) -> TopicRows:
-        given = _options(keys)
+        topic = _topic(keys)
         assert keys.schema is not None
-        topic = Topic(given["subscribe"], _of_librdkafka(keys), _starts(keys))
-        at_once = given.get(_AT_ONCE.lower())
-        return TopicRows(topic if at_once is None else evolve(topic, at_once=int(at_once)), keys.schema)
+        return TopicRows(topic.name, topic.messages, keys.schema)
+
+    def follow(self, keys: TableKeys) -> FollowedTopic:
+        assert keys.schema is not None
+        at_once = _options(keys).get(_AT_ONCE.lower())
+        return FollowedTopic(_topic(keys), keys.schema, None if at_once is None else int(at_once))
 
     def write(self, keys: TableKeys) -> CompactedSink:
         return CompactedSink(keys.table or "", _of_librdkafka(keys), keys.key)
@@ -60,6 +64,13 @@ class KafkaFormat(Format):
 
     def in_process(self, keys: TableKeys, setting: Callable[[str], str]) -> bool:  # noqa: ARG002 - whatever Spark has
         return keys.writes or keys.schema is not None
+
+
+def _topic(keys: TableKeys) -> Topic:
+    given = _options(keys)
+    topic = Topic(given["subscribe"], _of_librdkafka(keys), _starts(keys))
+    at_once = given.get(_AT_ONCE.lower())
+    return topic if at_once is None else evolve(topic, at_once=int(at_once))
 
 
 def _options(keys: TableKeys) -> dict[str, str]:

@@ -1,13 +1,13 @@
 """Reads the rows of a topic, which are JSON values, up to its end."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 from skyband.errors import InputError
 from skyband_jobs.formats import Refuse, TableRows
 
-from skyband_lakes.kafka.topic import Topic
+from skyband_lakes.kafka.topic import Messages
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,12 +17,13 @@ if TYPE_CHECKING:
 class TopicRows(TableRows):
     """The rows of a topic, whose values have these columns. It connects only when they are read."""
 
-    topic: Topic
+    name: str
+    messages: Callable[[], Iterable[Messages]]
     schema: "pa.Schema"
 
     @property
     def place(self) -> str:
-        return f"topic {self.topic.name}"
+        return f"topic {self.name}"
 
     def batches(self, columns: list[str]) -> "Iterator[pa.RecordBatch]":
         """Iterating raises InputError, with partition and offset, if a value cannot be read."""
@@ -33,7 +34,7 @@ class TopicRows(TableRows):
         import pyarrow as pa
 
         schema = pa.schema([self.schema.field(name) for name in columns])
-        for messages in self.topic.messages():
+        for messages in self.messages():
             refused: list[tuple[InputError, str]] = []
             tables = list(_parsed(messages.values, messages.places, schema, refused))
             if refused:

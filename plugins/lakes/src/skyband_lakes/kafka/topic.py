@@ -1,7 +1,7 @@
 """Reads the messages of a Kafka topic up to its current end with the library confluent-kafka."""
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -30,6 +30,12 @@ class Messages:
     places: list[tuple[int, int]]
 
 
+def with_values(messages: Iterable[Any]) -> Messages:
+    """Messages of the library, without those that delete a key."""
+    some = [message for message in messages if message.value() is not None]
+    return Messages([one.value() for one in some], [(one.partition(), one.offset()) for one in some])
+
+
 @define
 class Topic:
     """A topic that is read once, from its first messages or given offsets to its end when reading starts.
@@ -52,8 +58,7 @@ class Topic:
     def messages(self) -> Iterator[Messages]:
         """The messages, a turn at a time, except those without a value, which delete a key."""
         for turn in self.turns():
-            some = [message for message in turn if message.value() is not None]
-            yield Messages([one.value() for one in some], [(one.partition(), one.offset()) for one in some])
+            yield with_values(turn)
 
     def turns(self, newest: int | None = None) -> Iterator[list[Any]]:
         """All messages as library objects, a turn at a time; newest: only this many of the last of each partition."""
@@ -69,9 +74,33 @@ class Topic:
                     messages += self._read(consumer, number, first, last)
                 yield messages
 
+    def again(self, ranges: Mapping[int, tuple[int, int]]) -> Iterator[Messages]:
+        """The messages of partitions from an offset up to another, read once more.
+
+        Raises EngineError where they are gone.
+        """
+        with self._consumer() as consumer:
+            for number, (begin, end) in sorted(ranges.items()):
+                low, _ = consumer.get_watermark_offsets(self.partition(number), timeout=self.seconds)
+                if begin < low:
+                    raise self.gone(number, begin, f"its first offset is {low}")
+                yield with_values(self._read(consumer, number, begin, end, must_be_there=True))
+
+    def gone(self, number: int, offset: int | None, why: object) -> EngineError:
+        """The error of messages that a stream has to read, but that are not there."""
+        at = "its first offset" if offset is None else f"offset {offset}"
+        return EngineError(
+            f"partition {number} of {self.name!r} cannot be read at {at} ({why}): messages are gone, or the topic was "
+            "made anew; keep messages longer, and start with a new checkpoint and a new sink"
+        )
+
+    def consumer(self, **options: str) -> Any:
+        """A consumer with further options of librdkafka, which the caller closes."""
+        return KAFKA.imported().Consumer({**_ALIKE, **options, **self.options}, logger=self._log.logger())
+
     @contextmanager
     def _consumer(self) -> Iterator[Any]:
-        consumer = KAFKA.imported().Consumer({**_ALIKE, **self.options}, logger=self._log.logger())
+        consumer = self.consumer()
         try:
             yield consumer
         except KAFKA.imported().KafkaException as error:
@@ -85,7 +114,7 @@ class Topic:
         about = consumer.list_topics(self.name, timeout=self.seconds).topics.get(self.name)
         return None if about is None or about.error is not None or not about.partitions else sorted(about.partitions)
 
-    def _partitions(self, consumer: Any) -> list[int]:
+    def partitions(self, consumer: Any) -> list[int]:
         numbers = self._partition_numbers(consumer)
         if numbers is None:
             raise ConfigError(Problem("options.subscribe", f"the broker has no topic {self.name!r}: check its name"))
@@ -96,17 +125,17 @@ class Topic:
         return numbers
 
     def _ranges(self, consumer: Any) -> dict[int, tuple[int, int]]:
-        return {number: self._range(consumer, number) for number in self._partitions(consumer)}
+        return {number: self._range(consumer, number) for number in self.partitions(consumer)}
 
     def _range(self, consumer: Any, number: int) -> tuple[int, int]:
         """The first offset to read of a partition, and the one after its last."""
-        low, _ = consumer.get_watermark_offsets(self._partition(number), timeout=self.seconds)
-        consumer.assign([self._partition(number, low)])
+        low, _ = consumer.get_watermark_offsets(self.partition(number), timeout=self.seconds)
+        consumer.assign([self.partition(number, low)])
         first = next(self._events(consumer, number, 1))
         # The end is taken from the messages: a small broker may answer a query for it with too small a number.
         end = first.offset()
         if first.error() is None:
-            _, end = consumer.get_watermark_offsets(self._partition(number), cached=True)
+            _, end = consumer.get_watermark_offsets(self.partition(number), cached=True)
         begin = self.starts.get(number, EARLIEST)
         begin = low if begin == EARLIEST else begin
         if low <= begin <= end:
@@ -114,16 +143,21 @@ class Topic:
         message = f"partition {number} of {self.name!r} has the offsets {low} to {end} (got {begin})"
         raise ConfigError(Problem("options.startingOffsets", f"{message}: start there, or at {EARLIEST}"))
 
-    def _read(self, consumer: Any, number: int, begin: int, end: int) -> Iterator[Any]:
-        """The messages of a partition in a range of offsets, some of which may be missing."""
+    def _read(self, consumer: Any, number: int, begin: int, end: int, must_be_there: bool = False) -> Iterator[Any]:
+        """The messages of a partition in a range of offsets, some of which may be missing.
+
+        must_be_there: raise EngineError where the partition ends before the range does, instead of waiting.
+        """
         if begin == end:
             return
-        consumer.assign([self._partition(number, begin)])
+        consumer.assign([self.partition(number, begin)])
         for event in self._events(consumer, number, min(_AT_ONCE, end - begin)):
             if event.error() is None and event.offset() < end:
                 yield event
             if event.offset() + (event.error() is None) >= end:
                 return
+            if event.error() is not None and must_be_there:
+                raise self.gone(number, event.offset(), f"it ends there, and {end} was read before")
 
     def _events(self, consumer: Any, number: int, at_once: int) -> Iterator[Any]:
         """The messages of a partition as they arrive, with an event when its end is reached."""
@@ -133,18 +167,18 @@ class Topic:
                 heard = time.monotonic()
                 if event.partition() != number:
                     continue
-                if event.error() is None or event.error().code() == self._codes._PARTITION_EOF:
+                if event.error() is None or self.is_end(event.error()):
                     yield event
                 elif not event.error().retriable():
                     raise self._failed(event.error())
             if time.monotonic() - heard > self.seconds:
                 raise self._failed(f"no answer within {self.seconds:g} s")
 
-    @property
-    def _codes(self) -> Any:
-        return KAFKA.imported().KafkaError
+    def is_end(self, error: Any) -> bool:
+        """Whether this only says that the end of a partition was reached."""
+        return bool(error.code() == KAFKA.imported().KafkaError._PARTITION_EOF)
 
-    def _partition(self, number: int, *offset: int) -> Any:
+    def partition(self, number: int, *offset: int) -> Any:
         return KAFKA.imported().TopicPartition(self.name, number, *offset)
 
     def _failed(self, why: Any) -> EngineError:

@@ -1,0 +1,138 @@
+"""Follows a topic: one consumer for the life of a stream, its partitions assigned, its offsets kept by the stream."""
+
+import json
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field
+from skyband.errors import SnapshotError
+from skyband_jobs.formats import Followed, TableRows
+
+from skyband_lakes.kafka.rows import TopicRows
+from skyband_lakes.kafka.topic import EARLIEST, Messages, Topic, with_values
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_NEW_PARTITIONS = 60.0
+"""Seconds between two looks for new partitions."""
+_QUEUED = {"queued.max.messages.kbytes": "16384"}
+"""Kilobytes that wait in the consumer, so that its memory does not follow the lag."""
+_WAIT = 0.01
+
+
+@define(eq=False)
+class FollowedTopic(Followed):
+    """A part is, for each partition, the first offset and the one after the last: {"0": [23, 40]}."""
+
+    topic: Topic
+    schema: "pa.Schema"
+    most: int | None = None
+    """Messages in a part, from the option `maxOffsetsPerTrigger`."""
+    _next: dict[int, int] = field(factory=dict, init=False)
+    """The next offset of each partition that was read."""
+    _consumer: Any = field(default=None, init=False)
+    _waiting: dict[int, deque[Any]] = field(factory=dict, init=False)
+    """By assigned partition, the messages that are in no part yet."""
+    _ends: dict[int, int] = field(factory=dict, init=False)
+    """By partition, the last end that was reached."""
+    _paused: set[int] = field(factory=set, init=False)
+    """Partitions of which enough messages wait here."""
+    _looked: float = field(default=0.0, init=False)
+    _taken: tuple[Any, Messages] | None = field(default=None, init=False)
+    """The part that `next_part` named last, with its messages."""
+
+    def resume(self, offset: str) -> None:
+        try:
+            starts = json.loads(offset)[self.topic.name]
+            self._next = {int(number): int(next_one) for number, next_one in starts.items()}
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            message = f"the savepoint's position is not one of the topic {self.topic.name!r}: {offset!r:.80}"
+            raise SnapshotError(f"{message}; it belongs to another source") from error
+
+    def next_part(self, most: int) -> dict[str, list[int]] | None:
+        """Partitions advance together: each by the same share of what it is behind, so that none makes others late."""
+        if self._taken is not None:
+            return self._taken[0]
+        most = most if self.most is None else self.most
+        self._look_for_partitions()
+        self._consume(most)
+        behind = {number: self._behind(number) for number, waiting in self._waiting.items()}
+        shares = [len(self._waiting[number]) / lag for number, lag in behind.items() if lag]
+        share = min(*shares, most / max(sum(behind.values()), 1), 1.0) if len(shares) > 1 else 1.0
+        messages, part = list[Any](), dict[str, list[int]]()
+        for number, lag in behind.items():
+            count = min(int(lag * share), len(self._waiting[number]), most)
+            some = [self._waiting[number].popleft() for _ in range(count)]
+            if some:
+                part[str(number)] = [self._next.get(number, some[0].offset()), some[-1].offset() + 1]
+                messages += some
+        if not messages:
+            return None
+        self._taken = part, with_values(messages)
+        return part
+
+    def _consume(self, most: int) -> None:
+        """Take what has arrived; a partition of which enough waits here is paused, so that the others come."""
+        for event in self._consumer.consume(most, _WAIT):
+            number = event.partition()
+            if event.error() is None:
+                self._waiting[number].append(event)
+            elif self.topic.is_end(event.error()):
+                self._ends[number] = event.offset()
+            elif not event.error().retriable():
+                raise self.topic.gone(number, self._next.get(number), event.error())
+        full = {number for number, waiting in self._waiting.items() if len(waiting) >= most}
+        for numbers, change in ((full - self._paused, "pause"), (self._paused - full, "resume")):
+            if numbers:
+                getattr(self._consumer, change)([self.topic.partition(number) for number in sorted(numbers)])
+        self._paused = full
+
+    def _behind(self, number: int) -> int:
+        """The offsets between what was taken of a partition and its end; 1 at the least where that is not known."""
+        waiting = self._waiting[number]
+        begin = self._next.get(number, waiting[0].offset() if waiting else None)
+        _, high = self._consumer.get_watermark_offsets(self.topic.partition(number), cached=True)
+        end = max(high, self._ends.get(number, -1))
+        if end < 0 or begin is None:
+            return len(waiting) if number in self._ends else max(len(waiting), 1)
+        return max(end - begin, len(waiting))
+
+    @property
+    def caught_up(self) -> bool:
+        return not any(map(self._behind, self._waiting))
+
+    def _look_for_partitions(self) -> None:
+        """Assign all partitions, new ones from their first message."""
+        if self._consumer is not None and time.monotonic() - self._looked < _NEW_PARTITIONS:
+            return
+        if self._consumer is None:
+            self._consumer = self.topic.consumer(**_QUEUED)
+        self._looked = time.monotonic()
+        new = [number for number in self.topic.partitions(self._consumer) if number not in self._waiting]
+        if new:
+            self._consumer.incremental_assign([self.topic.partition(number, self._start(number)) for number in new])
+            self._waiting |= {number: deque() for number in new}
+
+    def _start(self, number: int) -> int:
+        return self._next.get(number, self.topic.starts.get(number, EARLIEST))
+
+    def rows(self, part: Any) -> TableRows:
+        if self._taken is not None and self._taken[0] == part:
+            taken = self._taken[1]
+            return TopicRows(self.topic.name, lambda: [taken], self.schema)
+        ranges = {int(number): (begin, end) for number, (begin, end) in part.items()}
+        return TopicRows(self.topic.name, lambda: self.topic.again(ranges), self.schema)
+
+    def took(self, part: Any) -> None:
+        self._next |= {int(number): end for number, (_, end) in part.items()}
+        self._taken = None
+
+    @property
+    def offset(self) -> str:
+        return json.dumps({self.topic.name: {str(number): self._next[number] for number in sorted(self._next)}})
+
+    def close(self) -> None:
+        if self._consumer is not None:
+            self._consumer.close()

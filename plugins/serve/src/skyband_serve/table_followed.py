@@ -1,0 +1,52 @@
+"""Follows a log or table of a plugin's format, with the job's `where` and `select`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve, frozen
+from skyband_jobs.files.row_location import PlacedBatches
+from skyband_jobs.files.table_source import Table
+from skyband_jobs.formats import Followed
+from skyband_jobs.running.savepoint import Position, source_facts
+from skyband_jobs.tables.model import Source
+
+from skyband_serve.source import FollowedSource
+
+if TYPE_CHECKING:
+    from skyband.operator.bad_rows import RefuseUnreadable
+
+_ROWS_A_TURN = 50_000
+
+
+@frozen(eq=False)
+class FollowedTable(FollowedSource):
+    """A part is what its format names so."""
+
+    source: Source
+    table: Table
+    """How to read its rows."""
+    followed: Followed
+
+    def resume(self, position: Position) -> None:
+        self.followed.resume(position.offset)
+
+    def next_part(self) -> Any | None:
+        return self.followed.next_part(_ROWS_A_TURN)
+
+    @property
+    def caught_up(self) -> bool:
+        return self.followed.caught_up
+
+    def batches(self, part: Any, columns: Sequence[str] | None, refuse: "RefuseUnreadable | None") -> PlacedBatches:
+        table = evolve(self.table, rows=self.followed.rows(part))
+        return table.batches(table.schema.names if columns is None else columns, refuse)
+
+    def took(self, part: Any) -> None:
+        self.followed.took(part)
+
+    def position(self, log: Path) -> Position:  # noqa: ARG002 - only files have a log
+        return Position(source_facts(self.source), self.followed.offset, None)
+
+    def close(self) -> None:
+        self.followed.close()
