@@ -30,7 +30,13 @@ late_rows = {{ format = "parquet", path = "late" }}
 checkpoint = "checkpoint"
 {sink}
 """
-TO_THE_END = ["--set", "source.finish=true", "--set", "sink.trigger=available-now"]
+OFTEN = ["--set", "serve.commit=1 microsecond"]
+TO_THE_END = [
+    "--set",
+    "source.finish=true",
+    "--set",
+    "sink.trigger=available-now",
+]
 FOLDER = 'format = "parquet"\npath = "counts"'
 KILLER = """
 import os, signal, sys, random
@@ -56,7 +62,7 @@ deadly(sinks.FolderSink, "write")
 deadly(sinks.TableSink, "write")
 deadly(checkpoint.Checkpoint, "saved")
 deadly(savepoint, "to_disk")
-service._COMMIT, service._SHARE = 0.0, 0
+service._SHARE = 0
 from skyband.__main__ import main
 sys.argv[1:] = ["serve", "job.toml", *sys.argv[2:]]
 main()
@@ -114,7 +120,7 @@ def killed_to_the_end(folder, begin, step):
     """Start the service again and again, each to be killed a little later, until it ends by itself."""
     kills = 0
     while True:
-        ran = service(folder, "-c", KILLER, str(begin + step * kills), *TO_THE_END)
+        ran = service(folder, "-c", KILLER, str(begin + step * kills), *TO_THE_END, *OFTEN)
         if ran.returncode != -signal.SIGKILL:
             assert ran.returncode == 0, ran.stderr
             return kills

@@ -48,11 +48,15 @@ def job(tmp_path):
 
 def test_a_job_has_the_defaults_and_what_it_sets(job):
     settings = read_job(job(), engine="serve").own["serve"]
-    assert (settings.address, settings.token, settings.durability) == (Address("127.0.0.1", 8080), None, "disk")
+    assert (settings.address, settings.token, settings.durability) == (None, None, "disk")
     assert (str(settings.keep), str(settings.commit), str(settings.grace)) == ("1 hour", "10 seconds", "20 seconds")
-    changed = '[serve]\nhttp = "none"\nkeep = "5 minutes"\ndurability = "process"'
+    changed = '[serve]\nhttp = "127.0.0.1:8080"\nkeep = "5 minutes"\ndurability = "process"'
     settings = read_job(job(changed), engine="serve").own["serve"]
-    assert (settings.address, settings.keep.length, settings.durability) == (None, 300_000_000, "process")
+    assert (settings.address, settings.keep.length, settings.durability) == (
+        Address("127.0.0.1", 8080),
+        300_000_000,
+        "process",
+    )
 
 
 @pytest.mark.parametrize("engine", ["serve", "local", "spark"])

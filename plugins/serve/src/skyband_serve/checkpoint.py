@@ -22,7 +22,7 @@ from skyband_jobs.running.savepoint import Savepoint, sync_folder
 from skyband_serve.turns import Turn, TurnLog, later_turns
 
 _STREAM, _TURNS, _PARTS = "skyband-stream.json", "turns", ".parts"
-_KEPT = 2
+_MOST = 2
 _SPARKS = ("offsets", "commits")
 
 
@@ -123,9 +123,9 @@ class Checkpoint:
         self.close()
         self._log = TurnLog(self._log_after(number), self.durable)
         savepoints = self._savepoints()
-        for path in savepoints[_KEPT:]:
+        for path in savepoints[_MOST:]:
             shutil.rmtree(path)
-        oldest = int(savepoints[_KEPT - 1].name) if len(savepoints) >= _KEPT else 0
+        oldest = int(savepoints[_MOST - 1].name) if len(savepoints) >= _MOST else 0
         for log in self._logs():
             if int(log.stem) < oldest:
                 log.unlink()

@@ -69,18 +69,22 @@ class ServeEngine(LocalJobs):
         from skyband_jobs.running.stream_lock import in_use
 
         from skyband_serve.checkpoint import Checkpoint
+        from skyband_serve.published import Board
         from skyband_serve.service import Service, stopping
+        from skyband_serve.web.serving import serving
 
+        settings = job.own.get("serve") or ServeSettings()
+        board = Board(job, settings)
         folder = checkpoint_of(job)
         folder.mkdir(parents=True, exist_ok=True)
         with in_use(folder), stopping() as stop:
-            checkpoint = Checkpoint(folder)
+            checkpoint = Checkpoint(folder, durable=settings.durability == "disk")
             check_goes_on(job, folder, self.name, checkpoint.has_turns)
             checkpoint.begin(savepoint)
-            service = Service.start(job, checkpoint, progress)
+            service = Service.start(job, checkpoint, progress, settings, board, stop)
             try:
-                with announced(progress, service.totals):
-                    service.serve(stop)
+                with announced(progress, service.totals), serving(job, board, settings, progress):
+                    service.serve()
             finally:
                 service.source.close()
                 checkpoint.close()

@@ -40,18 +40,18 @@ class FollowedFiles(FollowedSource):
     """Files in a part; None: by bytes."""
     _files: Files | None
     """How to read them; None until the first file is there."""
-    _seen: dict[str, int] = field(factory=dict, init=False)
+    _times: dict[str, int] = field(factory=dict, init=False)
     """The modification time in milliseconds of each file read, by name."""
     _waiting: list[list[Any]] = field(factory=list, init=False)
     """Files that were listed, but are in no part yet."""
-    _listed: float = field(default=0.0, init=False)
+    _last_listing: float = field(default=0.0, init=False)
     _saved: int = field(default=0, init=False)
     """How many positions were saved, also by the streams before this one."""
 
     def resume(self, position: Position) -> None:
         if position.log is None:
             return
-        self._seen = _names_read(position.log)
+        self._times = _names_read(position.log)
         self._saved = -(-(_number(position.offset) + 1) // _COMPACTED_EVERY)
 
     def next_part(self) -> list[list[Any]] | None:
@@ -70,12 +70,12 @@ class FollowedFiles(FollowedSource):
         return part
 
     def _new_files(self) -> list[list[Any]]:
-        if time.monotonic() - self._listed < _LISTED_EVERY:
+        if time.monotonic() - self._last_listing < _LISTED_EVERY:
             return []
         new = []
         with problems_within("source"):
             for path in data_files(self._path):
-                if str(path) in self._seen:
+                if str(path) in self._times:
                     continue
                 try:
                     status = path.stat()
@@ -83,7 +83,7 @@ class FollowedFiles(FollowedSource):
                     continue
                 new.append([str(path), status.st_mtime_ns // 1_000_000, status.st_size])
         if not new:
-            self._listed = time.monotonic()
+            self._last_listing = time.monotonic()
         return new
 
     @property
@@ -116,7 +116,7 @@ class FollowedFiles(FollowedSource):
         raise EngineError(f"{str(path)!r} {what}: files must stay as they appeared; restore it, and run again")
 
     def took(self, part: Any) -> None:
-        self._seen |= {name: modified for name, modified, _ in part}
+        self._times |= {name: modified for name, modified, _ in part}
         self._waiting = self._waiting[len(part) :]
 
     def position(self, log: Path) -> Position:
@@ -124,7 +124,7 @@ class FollowedFiles(FollowedSource):
         number = self._saved * _COMPACTED_EVERY - 1
         entries = (
             json.dumps({"path": _as_uri(name), "timestamp": modified, "batchId": number})
-            for name, modified in self._seen.items()
+            for name, modified in self._times.items()
         )
         log.mkdir(parents=True, exist_ok=True)
         (log / f"{number}.compact").write_text("\n".join(["v1", *entries]), "utf-8")

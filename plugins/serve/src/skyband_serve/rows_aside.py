@@ -20,21 +20,24 @@ class RowsAside:
     name: str
     _sink: TurnSink
     _rows: list[pa.RecordBatch] = field(factory=list, init=False)
-    _written: int = field(default=0, init=False)
+    _count: int = field(default=0, init=False)
 
     def take(self, rows: pa.RecordBatch) -> None:
         """Keep rows of the current turn."""
         self._rows.append(rows)
 
-    def write(self, number: int, totals: Totals) -> None:
-        """Write the rows of a turn. Raises EngineError where they are not as many as were counted since the start."""
-        rows, self._rows = self._rows, []
-        self._written += sum(map(len, rows))
+    def check(self, totals: Totals) -> None:
+        """Raise EngineError where it did not take as many rows as were counted since the start."""
         counted = totals.dropped.get(reasons.BAD, 0) if self.name == BAD else totals.rows_late
-        check_sum(counted, self._written, f"{key_of(self.name)} took them")
-        if rows:
+        check_sum(counted, self._count + sum(map(len, self._rows)), f"{key_of(self.name)} took them")
+
+    def write(self, number: int) -> None:
+        """Write the rows of a turn."""
+        if self._rows:
             with told_of(self.name):
-                self._sink.write(pa.Table.from_batches(rows), number)
+                self._sink.write(pa.Table.from_batches(self._rows), number)
+        self._count += sum(map(len, self._rows))
+        self._rows.clear()
 
 
 def rows_aside(job: Job, run: Run, stream: str, is_new: bool, progress: Progress) -> list[RowsAside]:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from attrs import define, field
 from skyband.config.durations import parse
 from skyband.engines.local import LocalRun
@@ -24,19 +25,21 @@ from skyband_jobs.tables.model import AVAILABLE_NOW
 
 from skyband_serve.checkpoint import Checkpoint, read_whole
 from skyband_serve.following import follow
+from skyband_serve.published import Board
 from skyband_serve.rows_aside import RowsAside, rows_aside
+from skyband_serve.settings import ServeSettings
 from skyband_serve.sinks import TurnSink, open_sink
 from skyband_serve.source import FollowedSource
 from skyband_serve.turns import Turn
 
 TRIGGER = 0.1
 """Seconds between the starts of two turns, unless `sink.trigger` says otherwise."""
-_COMMIT = 10.0
-"""Seconds between two savepoints, at least: this much is done again after a kill."""
 _SHARE = 20
 """A savepoint is made at most each 20 times as long as it takes."""
 _TICK = 1.0
 """Seconds between two ticks of the clock while no rows arrive."""
+_FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 10.0
+"""Seconds between tries to reach a sink that is away."""
 _POLL = 0.05
 """Seconds between two looks for rows."""
 
@@ -52,6 +55,10 @@ class Service:
     run: LocalRun
     source: FollowedSource
     rules: FollowedSource | None
+    settings: ServeSettings
+    board: Board
+    stop: threading.Event
+    """Set where the stream is to end: looked at between turns."""
     number: int = field(default=0, init=False)
     """The last turn that was done."""
     _saved: int = field(default=0, init=False)
@@ -66,7 +73,15 @@ class Service:
     _asides: list[RowsAside] = field(init=False)
 
     @classmethod
-    def start(cls, job: CheckedJob, checkpoint: Checkpoint, progress: Progress) -> "Service":
+    def start(
+        cls,
+        job: CheckedJob,
+        checkpoint: Checkpoint,
+        progress: Progress,
+        settings: ServeSettings,
+        board: Board,
+        stop: threading.Event,
+    ) -> "Service":
         """From the newest whole savepoint, with the turns after it done again.
 
         Raises SnapshotError where no savepoint is whole, ConfigError where the sink has answers of others.
@@ -77,7 +92,8 @@ class Service:
             source = follow(job.source, job.rows)
             rules = None if job.broadcast is None else follow(all_columns(job.broadcast, job.query), None)
             totals = Totals.of(job, micro_batches=0, may_be_empty=not is_new)
-            service = cls(job, progress, totals, checkpoint, job.begin_here(), source, rules)
+            run = job.begin_here()
+            service = cls(job, progress, totals, checkpoint, run, source, rules, settings, board, stop)
             try:
                 if folder is not None:
                     service._resume(folder)
@@ -111,12 +127,16 @@ class Service:
         self._asides = rows_aside(self.job, self.run, stream, is_new, self.progress)
         self._started = self._tick = time.time_ns() // 1000
 
-    def serve(self, stop: threading.Event) -> None:
-        """Do turns until the stream ends or `stop` is set, which is looked at between turns; then save the state."""
-        trigger = self.job.sink.trigger
-        ends = trigger == AVAILABLE_NOW
+    @property
+    def _ends(self) -> bool:
+        """Whether it ends when everything available is done."""
+        return self.job.sink.trigger == AVAILABLE_NOW
+
+    def serve(self) -> None:
+        """Do turns until the stream ends or is to stop; then save the state."""
+        trigger, ends = self.job.sink.trigger, self._ends
         every = TRIGGER if trigger is None or ends else parse(trigger).length / 1_000_000
-        while not stop.is_set():
+        while not self.stop.is_set():
             begun = time.monotonic()
             turn = self._next_turn()
             if turn is None and ends and self.source.caught_up:
@@ -126,8 +146,8 @@ class Service:
                 self._intend(turn)
                 self._do(turn)
             self._save_now_and_then()
-            stop.wait(max(every - (time.monotonic() - begun), 0 if turn is not None else _POLL) if not ends else 0)
-        self.totals.stopped = stop.is_set()
+            self.stop.wait(max(every - (time.monotonic() - begun), 0 if turn is not None else _POLL) if not ends else 0)
+        self.totals.stopped = self.stop.is_set()
         self._save()
 
     def _next_turn(self) -> Turn | None:
@@ -162,6 +182,7 @@ class Service:
 
     def _do(self, turn: Turn) -> None:
         """Do a turn, the first time or again: the same rows, answers and state."""
+        begun = time.monotonic()
         refuse = None if self.job.query.bad_rows == FAIL else self.run.refuse
         if turn.rules is not None:
             assert self.rules is not None
@@ -178,11 +199,42 @@ class Service:
         answers = sorted_answers(self.job, self.run.step(*self._clock(turn, reached)))
         take_metrics(self.run, self.totals, self.progress)
         for aside in self._asides:
-            aside.write(turn.number, self.totals)
-        if len(answers):
-            self._sink.write(answers, turn.number)
+            aside.check(self.totals)
+        self._write(answers, turn.number)
         self.totals.answers += len(answers)
         self.number = turn.number
+        self._publish(answers, time.monotonic() - begun)
+
+    def _write(self, answers: pa.Table, number: int) -> None:
+        """Write what a turn gives, its answers last. A service waits for a sink that is away until it is back."""
+        pause = _FIRST_PAUSE
+        while True:
+            try:
+                for aside in self._asides:
+                    aside.write(number)
+                if len(answers):
+                    self._sink.write(answers, number)
+                break
+            except EngineError as error:
+                if self._ends or self.stop.is_set():
+                    raise
+                if pause == _FIRST_PAUSE:
+                    self.progress.note(f"warning: turn {number} waits for its sink: {error}")
+                self.board.unwell(f"turn {number} waits for its sink: {error}")
+                self.stop.wait(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+        if pause != _FIRST_PAUSE:
+            self.progress.note(f"turn {number} is written")
+            self.board.unwell(None)
+
+    def _publish(self, answers: pa.Table, seconds: float) -> None:
+        totals = self.totals
+        about = {
+            "watermark": totals.watermark, "rows_in": totals.rows_in, "rows_late": totals.rows_late,
+            "groups": totals.groups, "state_bytes": totals.state_bytes, "lag": self.source.lag, "seconds": seconds,
+            "savepoint_age": time.monotonic() - self._saved_at,
+        }  # fmt: skip
+        self.board.publish(self.number, answers, about)
 
     def _clock(self, turn: Turn, reached: EventTimeProgress) -> tuple[EventTimeProgress, Ticking | None]:
         if turn.finish:
@@ -195,7 +247,8 @@ class Service:
         return reached, Ticking(idle.length, started=turn.started or 0)
 
     def _save_now_and_then(self) -> None:
-        if time.monotonic() - self._saved_at >= max(_COMMIT, _SHARE * self._saving):
+        commit = self.settings.commit.length / 1_000_000
+        if time.monotonic() - self._saved_at >= max(commit, _SHARE * self._saving):
             self._save()
 
     def _save(self) -> None:

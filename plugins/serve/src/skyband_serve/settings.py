@@ -72,10 +72,10 @@ class ServeSettings:
     """How the job runs as a service, and where it answers over HTTP."""
 
     http: str = checked(
-        "127.0.0.1:8080",
+        NOWHERE,
         type="str",
         check=_http_problem,
-        help=f'where it answers over HTTP; an address that other machines reach needs a token; "{NOWHERE}": nowhere',
+        help="where it answers over HTTP, such as 127.0.0.1:8080; an address that other machines reach needs a token",
     )
     token: str | None = checked(
         None,

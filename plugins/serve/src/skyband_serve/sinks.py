@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
-from attrs import define, frozen
+from attrs import frozen
 from skyband.atomic_files import replacing
 from skyband.errors import ConfigError, Problem
 from skyband_jobs.formats import BatchSink, names_of_formats
@@ -56,13 +56,12 @@ class ConsoleSink(TurnSink):
         self.console.write(rows)
 
 
-@define
+@frozen
 class TableSink(TurnSink):
     """Writes to a table with the turn's number in the same commit."""
 
-    _table: BatchSink
-    _stream: str
-    _latest: int | None
+    table: BatchSink
+    stream: str
 
     @classmethod
     def of(cls, job: Job, stream: str, is_new: bool) -> "TableSink":
@@ -71,14 +70,13 @@ class TableSink(TurnSink):
         if is_new and not is_free(job, table):
             message = f'{place_of(job.sink)!r} already has rows: choose another, or set sink.mode to "append"'
             raise ConfigError(Problem("sink.mode", message))
-        return cls(table, stream, table.latest(stream))
+        return cls(table, stream)
 
     def write(self, rows: pa.Table, number: int) -> None:
-        if self._latest is not None and number <= self._latest:
-            return
         with told_of_sink():
-            self._table.write(rows, self._stream, number)
-        self._latest = number
+            latest = self.table.latest(self.stream)
+            if latest is None or number > latest:
+                self.table.write(rows, self.stream, number)
 
 
 @frozen
@@ -94,7 +92,7 @@ class FolderSink(TurnSink):
         folder = local_path(sink.path or "")
         assert folder is not None  # checked with the job
         own = cls(folder, sink)
-        with own._told():
+        with own._system_errors():
             folder.mkdir(parents=True, exist_ok=True)
             owner = own._owner()
             if owner is None and holds_something(folder):
@@ -121,7 +119,7 @@ class FolderSink(TurnSink):
 
     def write(self, rows: pa.Table, number: int) -> None:
         place = self.folder / f"part-{number:010}.{self.sink.format}"
-        with self._told():
+        with self._system_errors():
             if place.exists():
                 return
             with replacing(place) as file:
@@ -129,7 +127,7 @@ class FolderSink(TurnSink):
             sync_folder(self.folder)
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _system_errors(self) -> Iterator[None]:
         try:
             yield
         except pa.ArrowException as error:

@@ -1,7 +1,7 @@
 """A source that a stream follows: it is read in parts that are named first, and can be read again by name."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +38,11 @@ class FollowedSource(ABC):
     def caught_up(self) -> bool:
         """Whether the last call of `next_part` found the end of what there is."""
         return True
+
+    @property
+    def lag(self) -> Mapping[str, int]:
+        """Rows that wait, by partition, where that is known."""
+        return {}
 
     @abstractmethod
     def position(self, log: Path) -> Position:

@@ -1,6 +1,6 @@
 """Follows a log or table of a plugin's format, with the job's `where` and `select`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,10 @@ class FollowedTable(FollowedSource):
     @property
     def caught_up(self) -> bool:
         return self.followed.caught_up
+
+    @property
+    def lag(self) -> Mapping[str, int]:
+        return self.followed.lag
 
     def batches(self, part: Any, columns: Sequence[str] | None, refuse: "RefuseUnreadable | None") -> PlacedBatches:
         table = evolve(self.table, rows=self.followed.rows(part))

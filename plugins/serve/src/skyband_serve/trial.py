@@ -1,4 +1,4 @@
-"""Runs the queries of the engine checks as services over a folder of files, each of which is a turn."""
+"""Runs the queries of the engine checks as services over a folder of files, a turn each."""
 
 import os
 from io import StringIO

@@ -42,7 +42,7 @@ class TurnLog:
     def __init__(self, path: Path, durable: bool = True) -> None:
         self.path, self._durable = path, durable
         path.parent.mkdir(parents=True, exist_ok=True)
-        self._end = _read(path)[1] if path.exists() else 0
+        self._end = _parse(path)[1] if path.exists() else 0
         self._file = path.open("ab", buffering=0)
         self._file.truncate(self._end)
         if durable:
@@ -69,10 +69,10 @@ class TurnLog:
 
 def turns_in(path: Path) -> list[Turn]:
     """The turns of a log. Raises SnapshotError where a line before the last one is damaged."""
-    return _read(path)[0]
+    return _parse(path)[0]
 
 
-def _read(path: Path) -> tuple[list[Turn], int]:
+def _parse(path: Path) -> tuple[list[Turn], int]:
     """The turns, and the bytes of the whole lines."""
     turns, end = list[Turn](), 0
     lines = path.read_bytes().splitlines(keepends=True)

@@ -1,6 +1,7 @@
 """A log or table that a stream follows in this process: it names the next rows, and reads them by that name again."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,6 +28,11 @@ class Followed(ABC):
     @abstractmethod
     def caught_up(self) -> bool:
         """Whether the last call of `next_part` found the end of what there is: no rows are on their way."""
+
+    @property
+    def lag(self) -> Mapping[str, int]:
+        """Rows that wait, by partition or the like, where that is known at once."""
+        return {}
 
     @abstractmethod
     def rows(self, part: Any) -> "TableRows":

@@ -3,6 +3,7 @@
 import json
 import time
 from collections import deque
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
@@ -38,9 +39,9 @@ class FollowedTopic(Followed):
     _ends: dict[int, int] = field(factory=dict, init=False)
     """By partition, the last end that was reached."""
     _paused: set[int] = field(factory=set, init=False)
-    """Partitions of which enough messages wait here."""
+    """Partitions with enough messages waiting here."""
     _looked: float = field(default=0.0, init=False)
-    _taken: tuple[Any, Messages] | None = field(default=None, init=False)
+    _current: tuple[Any, Messages] | None = field(default=None, init=False)
     """The part that `next_part` named last, with its messages."""
 
     def resume(self, offset: str) -> None:
@@ -53,8 +54,8 @@ class FollowedTopic(Followed):
 
     def next_part(self, most: int) -> dict[str, list[int]] | None:
         """Partitions advance together: each by the same share of what it is behind, so that none makes others late."""
-        if self._taken is not None:
-            return self._taken[0]
+        if self._current is not None:
+            return self._current[0]
         most = most if self.most is None else self.most
         self._look_for_partitions()
         self._consume(most)
@@ -70,11 +71,11 @@ class FollowedTopic(Followed):
                 messages += some
         if not messages:
             return None
-        self._taken = part, with_values(messages)
+        self._current = part, with_values(messages)
         return part
 
     def _consume(self, most: int) -> None:
-        """Take what has arrived; a partition of which enough waits here is paused, so that the others come."""
+        """Take what has arrived; a partition with enough waiting here is paused, so that the others come."""
         for event in self._consumer.consume(most, _WAIT):
             number = event.partition()
             if event.error() is None:
@@ -103,6 +104,10 @@ class FollowedTopic(Followed):
     def caught_up(self) -> bool:
         return not any(map(self._behind, self._waiting))
 
+    @property
+    def lag(self) -> Mapping[str, int]:
+        return {str(number): self._behind(number) for number in sorted(self._waiting)}
+
     def _look_for_partitions(self) -> None:
         """Assign all partitions, new ones from their first message."""
         if self._consumer is not None and time.monotonic() - self._looked < _NEW_PARTITIONS:
@@ -119,15 +124,15 @@ class FollowedTopic(Followed):
         return self._next.get(number, self.topic.starts.get(number, EARLIEST))
 
     def rows(self, part: Any) -> TableRows:
-        if self._taken is not None and self._taken[0] == part:
-            taken = self._taken[1]
-            return TopicRows(self.topic.name, lambda: [taken], self.schema)
+        if self._current is not None and self._current[0] == part:
+            messages = self._current[1]
+            return TopicRows(self.topic.name, lambda: [messages], self.schema)
         ranges = {int(number): (begin, end) for number, (begin, end) in part.items()}
         return TopicRows(self.topic.name, lambda: self.topic.again(ranges), self.schema)
 
     def took(self, part: Any) -> None:
         self._next |= {int(number): end for number, (_, end) in part.items()}
-        self._taken = None
+        self._current = None
 
     @property
     def offset(self) -> str:

@@ -91,7 +91,7 @@ class Topic:
         at = "its first offset" if offset is None else f"offset {offset}"
         return EngineError(
             f"partition {number} of {self.name!r} cannot be read at {at} ({why}): messages are gone, or the topic was "
-            "made anew; keep messages longer, and start with a new checkpoint and a new sink"
+            "created again; keep messages longer, and start with a new checkpoint and a new sink"
         )
 
     def consumer(self, **options: str) -> Any:
