@@ -3,14 +3,24 @@
 import os
 import random
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
+from tempfile import TemporaryDirectory
 
+import kafka_broker
+import postgres_server
 import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
+import redis_server
+import sqlalchemy
+from postgres_server import Postgres
+from redis_server import RedisServer
+from topic_trial import newest_messages
 
 JOB = """
 name = "clients"
@@ -116,11 +126,11 @@ def undisturbed(tmp_path_factory):
     return counts, late
 
 
-def killed_to_the_end(folder, begin, step):
+def killed_to_the_end(folder, begin, step, query=()):
     """Start the service again and again, each to be killed a little later, until it ends by itself."""
     kills = 0
     while True:
-        ran = service(folder, "-c", KILLER, str(begin + step * kills), *TO_THE_END, *OFTEN)
+        ran = service(folder, "-c", KILLER, str(begin + step * kills), *TO_THE_END, *OFTEN, *query)
         if ran.returncode != -signal.SIGKILL:
             assert ran.returncode == 0, ran.stderr
             return kills
@@ -134,6 +144,111 @@ def test_kills_at_every_kind_of_line_change_nothing_in_a_folder(tmp_path, undist
     kills = killed_to_the_end(tmp_path, begin, step)
     assert kills >= 3, "killed too late"
     assert (whole(tmp_path, "counts"), whole(tmp_path, "late")) == undisturbed
+
+
+def sqlite(folder, name):
+    with closing(sqlite3.connect(folder / "board.db")) as board:
+        board.row_factory = sqlite3.Row
+        return sorted(str(dict(row)) for row in board.execute(f'SELECT * FROM "{name}"'))
+
+
+def delta(folder, name):
+    from deltalake import DeltaTable
+
+    return sorted(map(str, DeltaTable(str(folder / name)).to_pyarrow_table().to_pylist()))
+
+
+def iceberg(folder, name):
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    catalog = SqlCatalog("default", uri=f"sqlite:///{folder}/lake.db", warehouse=str(folder / "lake"))
+    return sorted(map(str, catalog.load_table(f"db.{name}").scan().to_arrow().to_pylist()))
+
+
+EMBEDDED = {
+    "sql": ('format = "sql"\nurl = "sqlite:///board.db"\ntable = "{name}"', sqlite),
+    "delta": ('format = "delta"\npath = "{name}"', delta),
+    "iceberg": (
+        'format = "iceberg"\ntable = "db.{name}"\ncatalog = {{ uri = "sqlite:///lake.db", warehouse = "lake" }}',
+        iceberg,
+    ),
+}
+
+
+def calm_and_killed(folder, sink, query=(), begin=1, step=9):
+    """Run a job undisturbed, and again with kills; both into sinks of these names."""
+    rows_in(folder)
+    for name in ("calm", "killed"):
+        job = JOB.format(sink=sink.format(name=name)).replace('"checkpoint"', f'"checkpoint {name}"')
+        (folder / "job.toml").write_text(job.replace('path = "late"', f'path = "late {name}"'))
+        if name == "killed":
+            assert killed_to_the_end(folder, begin, step, query) >= 3
+        else:
+            ran = service(folder, "-m", "skyband", "serve", "job.toml", *TO_THE_END, *query)
+            assert ran.returncode == 0, ran.stderr
+    assert whole(folder, "late killed") == whole(folder, "late calm")
+
+
+@pytest.mark.parametrize(
+    "kind", ["sql", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("delta", "iceberg"))]
+)
+def test_kills_change_nothing_in_tables(tmp_path, undisturbed, kind):
+    sink, rows = EMBEDDED[kind]
+    if kind == "iceberg":
+        (tmp_path / "lake").mkdir()
+    calm_and_killed(tmp_path, sink)
+    assert rows(tmp_path, "killed") == rows(tmp_path, "calm")
+    assert len(rows(tmp_path, "calm")) == len(undisturbed[0])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(postgres_server.lacking() is not None, reason=str(postgres_server.lacking()))
+@pytest.mark.parametrize("answers", ["all", "current"])
+def test_kills_change_nothing_in_a_database(tmp_path, undisturbed, answers):
+    with TemporaryDirectory() as folder:  # which the user of the database reaches
+        server = Postgres(folder)
+        server.start()
+        try:
+            sink = f'format = "sql"\nurl = "{server.url}"\ntable = "{{name}}"'
+            calm_and_killed(tmp_path, sink, ["--set", f"query.answers={answers}"])
+            engine = sqlalchemy.create_engine(server.url)
+            with engine.connect() as board:
+                tables = [board.execute(sqlalchemy.text(f"SELECT * FROM {name}")) for name in ("calm", "killed")]
+                calm, killed = (sorted(map(str, table)) for table in tables)
+            engine.dispose()
+        finally:
+            server.stop()
+    assert killed == calm != [] and (answers == "current" or len(calm) == len(undisturbed[0]))
+
+
+def in_redis(client, name):
+    return sorted(str(client.hgetall(f"{group}:rows")) for group in client.smembers(f"skyband_groups:{name}"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(redis_server.lacking() is not None, reason=str(redis_server.lacking()))
+def test_kills_change_nothing_in_redis(tmp_path):
+    (tmp_path / "jobs").mkdir()
+    server = RedisServer(tmp_path)
+    server.start()
+    try:
+        sink = f'format = "redis"\nurl = "{server.url}"\ntable = "{{name}}"'
+        calm_and_killed(tmp_path / "jobs", sink, ["--set", "query.answers=current"])
+        with server.client() as client:
+            calm, killed = (in_redis(client, name) for name in ("calm", "killed"))
+    finally:
+        server.kill()
+    assert killed == calm != []
+
+
+@pytest.mark.slow
+def test_kills_change_nothing_in_a_topic(tmp_path):
+    (tmp_path / "jobs").mkdir()
+    with kafka_broker.running(tmp_path) as address:
+        sink = f'format = "kafka"\ntable = "{{name}}"\noptions = {{{{ "kafka.bootstrap.servers" = "{address}" }}}}'
+        calm_and_killed(tmp_path / "jobs", sink, ["--set", "query.answers=current"])
+        calm, killed = (newest_messages(address, name) for name in ("calm", "killed"))
+    assert killed == calm != {}
 
 
 def test_a_signal_stops_it_after_a_turn_and_the_next_start_resumes(tmp_path, undisturbed):

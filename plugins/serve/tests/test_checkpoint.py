@@ -1,0 +1,188 @@
+"""A checkpoint that is damaged, foreign or in use: an older savepoint is used, or an error says what to do."""
+
+import os
+import resource
+import shutil
+from contextlib import contextmanager
+from io import StringIO
+
+import pytest
+from skyband.errors import EngineError, SkybandError, SnapshotError
+from skyband_jobs import JobError, run_job
+from skyband_jobs.job.progress import Progress
+from skyband_jobs.running.stream_lock import in_use
+from skyband_serve import service
+from skyband_serve.turns import Turn, TurnLog, turns_in
+
+from .test_kills import FOLDER, JOB, OFTEN, TO_THE_END, rows_in, whole
+
+ARGUMENTS = [text for text in (*TO_THE_END, *OFTEN) if text != "--set"]
+
+
+def run(folder, *sets):
+    """Run the job of a folder to its end; returns what it said."""
+    out = StringIO()
+    run_job(folder / "job.toml", [*ARGUMENTS, *sets], "serve", Progress(out))
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A folder in which the job ran to its end, with a savepoint after each turn."""
+    folder = tmp_path_factory.mktemp("finished")
+    rows_in(folder)
+    (folder / "job.toml").write_text(JOB.format(sink=FOLDER))
+    share, service._SHARE = service._SHARE, 0
+    run(folder)
+    service._SHARE = share
+    return folder
+
+
+@pytest.fixture
+def folder(finished, tmp_path):
+    """A copy of that folder without the answers of the last turns, as a kill may leave it."""
+    copy = tmp_path / "copy"
+    shutil.copytree(finished, copy)
+    (copy / "job.toml").write_text(JOB.format(sink=FOLDER).replace('path = "in"', f'path = "{finished / "in"}"'))
+    record = copy / "checkpoint" / "skyband-job.json"
+    record.write_text(record.read_text().replace(str(copy), str(finished)))
+    parts = sorted((copy / "counts").glob("part-*"))
+    for path in parts[-2:]:
+        path.unlink()
+    return copy
+
+
+def savepoints(folder):
+    return sorted(path for path in (folder / "checkpoint").iterdir() if path.name.isdigit())
+
+
+def damage(path):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+
+
+def whole_states(folder):
+    return [next((path / "states").iterdir()) for path in savepoints(folder)]
+
+
+def test_a_damaged_savepoint_is_passed_over_for_the_one_before(folder, finished):
+    damage(whole_states(folder)[-1])
+    assert "warning: " in (said := run(folder)) and "the one before it is used, with the turns since" in said
+    assert whole(folder, "counts")[-1] == whole(finished, "counts")[-1]
+    missing = len(list((finished / "counts").glob("part-*"))) - len(list((folder / "counts").glob("part-*")))
+    assert missing <= 1, "the turn after the savepoint was done again"
+
+
+@pytest.mark.parametrize("name", ["states/00000.skyband", "savepoint.json", "source"])
+def test_where_both_are_damaged_nothing_starts(folder, name):
+    before = sorted(path.name for path in (folder / "counts").iterdir())
+    for path in savepoints(folder):
+        target = path / name
+        if target.is_dir():
+            next(target.iterdir()).write_text("v1\nno json")
+        else:
+            target.write_bytes(target.read_bytes()[:-20])
+    with pytest.raises(SnapshotError, match="damaged"):
+        run(folder)
+    assert sorted(path.name for path in (folder / "counts").iterdir()) == before
+
+
+@pytest.mark.parametrize("end", [0, 1, 9, 30])
+def test_a_turn_that_was_not_written_down_whole_was_never_begun(tmp_path, end):
+    log = TurnLog(tmp_path / "turns" / "000000.log")
+    for number in (1, 2):
+        log.append(Turn(number, rows=[["a file", number, 7]], tick=5, started=3))
+    log.close()
+    lines = log.path.read_bytes().splitlines(keepends=True)
+    log.path.write_bytes(lines[0] + lines[1][:end])
+    assert turns_in(log.path) == [Turn(1, rows=[["a file", 1, 7]], tick=5, started=3)]
+    again = TurnLog(log.path)
+    again.append(Turn(2, finish=True))
+    again.close()
+    assert turns_in(log.path)[1:] == [Turn(2, finish=True)]
+
+
+@pytest.mark.parametrize("change", [lambda line: line.replace(b"7", b"8"), lambda _: b"", lambda line: line + line])
+def test_a_damaged_turn_before_the_last_is_an_error(tmp_path, change):
+    log = TurnLog(tmp_path / "000000.log")
+    for number in (1, 2, 3):
+        log.append(Turn(number, rows=[7]))
+    log.close()
+    lines = log.path.read_bytes().splitlines(keepends=True)
+    log.path.write_bytes(lines[0] + change(lines[1]) + lines[2])
+    with pytest.raises(SnapshotError, match=r"damaged: line \d of .* is not the next turn: restore it"):
+        turns_in(log.path)
+
+
+def test_a_second_process_is_refused(folder):
+    with in_use(folder / "checkpoint"), pytest.raises(EngineError, match="is in use: a stream is running on it"):
+        run(folder)
+
+
+def test_a_file_that_has_changed_since_it_was_taken_is_an_error(folder):
+    shutil.copytree(folder / "in", folder / "own")
+    (folder / "job.toml").write_text(JOB.format(sink=FOLDER).replace('path = "in"', 'path = "own"'))
+    shutil.rmtree(folder / "checkpoint")
+    shutil.rmtree(folder / "counts")
+    shutil.rmtree(folder / "late")
+    run(folder)
+    damage(whole_states(folder)[-1])
+    last = sorted((folder / "own").iterdir())[-1]
+    os.utime(last, (1, 1))
+    with pytest.raises(EngineError, match=rf"{last.name}' has changed since the stream took it: files must stay"):
+        run(folder)
+
+
+@pytest.mark.parametrize(
+    ("sets", "message"),
+    [
+        (["source.where=status = 200"], "source.where: was nothing when the checkpoint was created"),
+        (["sink.format=json"], "sink.format: was 'parquet' when the checkpoint was created"),
+        (["sink.path=elsewhere/counts", "sink.checkpoint=new"], "late.* has the answers of another stream"),
+        (["source.stream=false"], "source.stream: must be true: skyband serve runs streams"),
+        (["-sink.checkpoint"], "sink.checkpoint: is required"),
+    ],
+)
+def test_a_job_that_must_not_resume_is_refused_by_its_key(folder, sets, message):
+    with pytest.raises(JobError, match=message):
+        run(folder, *sets)
+
+
+def test_a_stream_id_that_is_gone_is_an_error(folder):
+    (folder / "checkpoint" / "skyband-stream.json").unlink()
+    with pytest.raises(SnapshotError, match=r"skyband-stream.json' is gone: restore it from a backup"):
+        run(folder)
+
+
+@contextmanager
+def room_for(size):
+    """Let no file grow beyond a size, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("room", [60, 90, 100])
+def test_a_turn_that_the_disk_has_no_room_for_is_not_written_down(tmp_path, room):
+    log = TurnLog(tmp_path / "000000.log")
+    log.append(Turn(1, rows=["a"]))
+    with room_for(room), pytest.raises(OSError, match=r"No space|too large"):
+        log.append(Turn(2, rows=["a" * 100]))
+    assert turns_in(log.path) == [Turn(1, rows=["a"])]
+    log.append(Turn(2, rows=["b"]))
+    log.close()
+    assert turns_in(log.path)[1:] == [Turn(2, rows=["b"])]
+
+
+@pytest.mark.parametrize("room", [200, 400, 1_500])
+def test_a_full_disk_is_an_error_and_the_next_start_resumes(tmp_path, finished, room):
+    rows_in(tmp_path)
+    (tmp_path / "job.toml").write_text(JOB.format(sink=FOLDER))
+    with room_for(room), pytest.raises(SkybandError, match="cannot be written: File too large"):
+        run(tmp_path)
+    run(tmp_path)
+    assert (whole(tmp_path, "counts"), whole(tmp_path, "late")) == (whole(finished, "counts"), whole(finished, "late"))
