@@ -6,6 +6,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from skyband.arrays import TIME_MAX
 from skyband.columns import compact_frames, hashing, numbers
@@ -17,6 +18,7 @@ from skyband.watermark import EventTimeProgress
 from skyband.windows.calendar_schedule import CalendarSchedule
 from skyband.windows.schedule import Schedule
 from skyband_distinct.questions import item_overlap
+from skyband_jobs.files import text_values
 from skyband_jobs.files.csv_files import CsvFile
 from skyband_jobs.running import savepoint
 from skyband_spark.frames.state_store import StateStore
@@ -78,6 +80,13 @@ def _as_early_as_all(self, newest, ahead, cut=EventTimeProgress.cut_ahead):
     earliest, limit = self.earliest, cut(self, newest, ahead)
     self.earliest = earliest
     return limit
+
+
+def _nothing_is_null(column, kind, formats, convert=text_values._parts_converted):
+    converted = convert(column, kind, formats)
+    if pa.types.is_struct(kind):
+        return pa.StructArray.from_arrays([converted.field(place) for place in range(len(kind))], fields=[*kind])
+    return converted
 
 
 def _whatever_the_seed(dictionary, seed, hash_words=hashing._hash_words):
@@ -153,6 +162,10 @@ MUTANTS = {
     "an escape at the end of a file precedes a line break that is not there": (
         (CsvFile, "_ended", lambda self, text: text if text.endswith(b"\n") else text + b"\n"),
         ("test_csv_marks", "test_marks_in_any_order_are_read_as_rfc_4180_with_escapes_and_comments_says", [0]),
+    ),
+    "a struct without a value is one of nulls": (
+        (text_values, "_parts_converted", _nothing_is_null),
+        ("test_nested_json", "test_nested_values_are_read_as_written_with_null_at_each_level", [0]),
     ),
     "a group of features never ends": (
         (FeaturesTable, "_ends", lambda self: np.full(len(self._entries.key), TIME_MAX)),
