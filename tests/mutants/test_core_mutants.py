@@ -21,6 +21,7 @@ from skyband_distinct.questions import item_overlap
 from skyband_jobs.files import text_values
 from skyband_jobs.files.csv_files import CsvFile
 from skyband_jobs.running import savepoint
+from skyband_quantiles import sample_bounds
 from skyband_spark.frames.state_store import StateStore
 from skyband_totals.row_features.features_table import FeaturesTable
 
@@ -166,6 +167,23 @@ MUTANTS = {
     "a struct without a value is one of nulls": (
         (text_values, "_parts_converted", _nothing_is_null),
         ("test_nested_json", "test_nested_values_are_read_as_written_with_null_at_each_level", [0]),
+    ),
+    "a bound of a share is a tenth too near": (
+        (sample_bounds, "_edge", lambda share, goal, *ends, edge=sample_bounds._edge: edge(share, 0.9 * goal, *ends)),
+        # Bounds are cached: with a delta of its own.
+        (
+            "test_sample_bounds",
+            "test_a_share_beyond_its_bounds_is_as_rare_as_promised_on_each_side",
+            [(13, 0.0321)],
+        ),
+    ),
+    "a sample has a smaller part of the rows than it has": (
+        (sample_bounds, "_part_below", lambda limit, part=sample_bounds._part_below: 1.2 * part(limit)),
+        (
+            "test_sample_bounds",
+            "test_a_number_of_rows_beyond_its_bounds_is_as_rare_as_promised_on_each_side",
+            [(500, 0.01)],
+        ),
     ),
     "a group of features never ends": (
         (FeaturesTable, "_ends", lambda self: np.full(len(self._entries.key), TIME_MAX)),

@@ -5,9 +5,10 @@ from math import comb
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 from skyband_quantiles.ranks import BILLION
 from skyband_quantiles.sample_answers import of_sample, smallest
-from skyband_quantiles.sample_bounds import ranks_around
+from skyband_quantiles.sample_bounds import count_around, ranks_around, share_around
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7, 40, 120])
@@ -22,6 +23,34 @@ def test_ranks_are_the_nearest(rows, part, delta):
     assert low == max(ends for ends in range(rows + 1) if fewer[ends] <= half)
     at_least = [1 - one for one in fewer]
     assert high == min(ends for ends in range(rows + 2) if at_least[ends] <= half)
+
+
+@pytest.mark.parametrize("delta", [0.01, 0.05, 0.5])
+@pytest.mark.parametrize("rows", [1, 2, 3, 10, 47, 1000])
+def test_a_share_beyond_its_bounds_is_as_rare_as_promised_on_each_side(rows, delta):
+    """Half delta each: the binomial tail of what was seen, if the share were the bound. Some bound reaches it."""
+    tails = []
+    for count in sorted({*range(min(rows, 20) + 1), *range(max(0, rows - 20), rows + 1), rows // 2}):
+        low, high = share_around(count, rows, delta)
+        assert low <= count / rows <= high
+        tails += [binom.sf(count - 1, rows, low)] if count else []
+        tails += [binom.cdf(count, rows, high)] if count < rows else []
+        assert (low > 0, high < 1) == (count > 0, count < rows)
+    assert max(tails) <= delta / 2 * (1 + 1e-9)
+    assert max(tails) >= delta / 2 * (1 - 1e-9), "no row of the sample has it, or all: then the tail is reached"
+
+
+@pytest.mark.parametrize("delta", [0.01, 0.2])
+@pytest.mark.parametrize("k", [2, 3, 20, 500])
+def test_a_number_of_rows_beyond_its_bounds_is_as_rare_as_promised_on_each_side(k, delta):
+    """Half delta each: of fewer rows k numbers are rarely below the limit, of more rows rarely fewer than k."""
+    for rows in (k, k + 1, 2 * k, 50 * k, 10**6):
+        limit = int(k / (rows + 1) * 2**64)
+        count, fewest, most = count_around(k, limit, delta)
+        assert k <= fewest <= count <= most
+        part = (limit + 1) / 2**64
+        assert fewest == k or binom.sf(k - 1, fewest - 1, part) <= delta / 2
+        assert binom.cdf(k - 1, most + 1, part) <= delta / 2
 
 
 def test_a_sample_does_not_bound_extremes():
