@@ -18,6 +18,8 @@ class HeavyHitters(AtMoments):
         random, query = self.random, self.query
         self.total = random.choice(("rows", "sum", "distinct"))
         self.draw_windows(2, rows=True)
+        # Values of one time and object are ordered by a hash that no page defines.
+        self.unique_times = self.in_rows and self.total == "distinct"
         self.mode = "" if self.in_rows else random.choice(("", "", "", "against", "part", "fading", "states"))
         if self.mode in ("fading", "against") and self.total == "distinct":
             self.total = "sum"
@@ -125,8 +127,7 @@ class HeavyHitters(AtMoments):
             bound = ratio if self.by_ratio else rise
             row = {**name, "object": each, "total": total, "previous": previous, "difference": rise, "ratio": ratio}
             row |= {"low": bound, "high": bound, "status": status}
-            by_ratio = (-factor, -abs(rise) if factor == math.inf else 0)
-            rows.append((by_ratio if self.by_ratio else -abs(rise), each, row))
+            rows.append(((-factor if self.by_ratio else 0, -abs(rise)), each, row))
         for rank, (_, _, row) in enumerate(sorted(rows, key=lambda each: each[:2])[: self.limits.get("k")], 1):
             yield {**row, "rank": rank}
 

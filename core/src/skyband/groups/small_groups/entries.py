@@ -225,7 +225,7 @@ class SmallGroupEntries:
             if not isinstance(column, np.ndarray):
                 self.columns[name] = column_ops.joined([column[:begin], columns[name]])
                 continue
-            if begin + added > len(column):
+            if begin + added > len(column) or not column.flags.writeable:
                 room = np.empty(max(begin + added, 2 * begin), column.dtype)
                 room[:begin] = column[:begin]
                 self.columns[name] = column = room
