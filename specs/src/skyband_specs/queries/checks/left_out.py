@@ -99,10 +99,10 @@ def check_bad_rows_are_put_aside_as_if_they_had_not_come(case: QueryCase) -> Non
             # Lists of different lengths are at fault together.
             lists = {each.name for each in holed.schema if _is_list(each.type)}
             for place, (field, value) in enumerate(zip(*map(bad.column, (FIELD, VALUE)), strict=True)):
-                told, known = field.as_py(), {name} | (lists if name in lists else set())
-                expect(told in known, f"a bad {name!r} is reported as a bad {told!r}")
-                (there,) = python_values(came.column(told).slice(place, 1))
-                expect_equal(value.as_py(), None if there is None else str(there), f"the value reported as {told!r}")
+                named, allowed = field.as_py(), {name} | (lists if name in lists else set())
+                expect(named in allowed, f"a bad {name!r} is reported as a bad {named!r}")
+                (there,) = python_values(came.column(named).slice(place, 1))
+                expect_equal(value.as_py(), None if there is None else str(there), f"the value reported as {named!r}")
             equal_answers(gathered(run, [*answers, run.finish()]), without, f"without the rows with a bad {name!r}")
 
     holds(case, law)
