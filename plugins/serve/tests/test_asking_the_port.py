@@ -5,12 +5,16 @@ import threading
 from datetime import UTC, datetime
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 from served_board import ARROW, counts, error, get, job_of, request, served
 from skyband.cli.commands import group
 from skyband.engines import local
+from skyband_jobs.files import asking_a_table
+from skyband_serve.published import Board
+from skyband_serve.settings import ServeSettings
 from state_streams import counting, stream, table, totals
 
 QUANTILES = {
@@ -69,6 +73,25 @@ def test_the_json_is_that_of_skyband_ask_over_the_same_states(keys, parameters, 
         else:
             assert (status, body.decode()) == (200, asked.stdout.rstrip("\n"))
             assert request(port, "/ask", **parameters)[2] == body, "kept for the next request"
+
+
+@pytest.mark.parametrize("emit", ["state", "changed-state"])
+@pytest.mark.parametrize("order", [1, -1])
+def test_after_each_turn_the_states_are_those_of_a_table_that_has_so_many(emit, order, tmp_path):
+    """Also where a group has fallen silent, and if the rows of a turn are in another order."""
+    job, answers = counts(tmp_path, emit=emit)
+    moments = answers["at"].unique().to_pylist()
+    board, sizes = Board(job, ServeSettings()), set[int]()
+    for turn in range(2, len(moments) + 2, 2):
+        places = [row for row, at in enumerate(answers["at"].to_pylist()) if at in moments[turn - 2 : turn]]
+        board.publish(turn, answers.take(places[::order]), {})
+        before = answers.filter(pc.less_equal(answers["at"], moments[turn - 2 : turn][-1]))
+        pq.write_table(before, tmp_path / "states.parquet")
+        for lasts in ((), ("20 seconds", "1 minute")):
+            of_table = asking_a_table.ask(str(tmp_path / "states.parquet"), lasts)
+            assert asking_a_table.ask_table(board.now.states, lasts) == of_table
+        sizes.add(len(of_table.rows))
+    assert len(sizes) > 1, "a group came or went"
 
 
 def test_groups_are_chosen_by_their_values(published):
@@ -169,7 +192,7 @@ def test_a_reply_is_of_one_turn_while_others_are_published(path, tmp_path):
     keys |= {"by": ["g"]} | ({"emit": "state"} if path == "/ask" else {})
     job, answers = job_of(tmp_path, keys, rows), local.apply(rows, keys, {"sketch": "exact"})
     moments = answers["at"].unique().to_pylist()
-    parts = [answers.filter(pa.compute.equal(answers["at"], moment)) for moment in moments]
+    parts = [answers.filter(pc.equal(answers["at"], moment)) for moment in moments]
     with served(job) as port:
         port.board.publish(1, parts[0], {})
         publisher = threading.Thread(target=_publish, args=(port.board, parts))

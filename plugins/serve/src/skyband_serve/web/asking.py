@@ -47,7 +47,7 @@ def ask(job: CheckedJob, now: Published, request: Request, arrow: bool) -> Work:
 
 def _ask(states: PublishedStates, request: Request, arrow: bool, check: Check) -> bytes:
     own = {option.name for option in WINDOWS}
-    values = {name: value for name, value in request.values.items() if name not in own and value is not False}
+    values = {name: value for name, value in request.values.items() if name not in own}
     answers = asking_a_table.ask_table(
         states.only(groups_with(states, request.groups), check),
         request.values.get("last", ()),
