@@ -137,3 +137,5 @@ def test_a_state_that_is_damaged_is_told_without_secrets(job):
             "correct" not in port.out.getvalue() and "'/ask' could not be answered: the state of" in port.out.getvalue()
         )
         assert [row["g"] for row in get(port, "/ask", **{"group.g": "b"})["answers"]] == ["b"]
+        port.board.unwell("no answer from db:correct horse battery@host")
+        assert json.loads(request(port, "/healthz")[2])["reason"] == "no answer from db:***@host"

@@ -77,13 +77,13 @@ class ServeEngine(LocalJobs):
         board = Board(job, settings)
         folder = checkpoint_of(job)
         folder.mkdir(parents=True, exist_ok=True)
-        with in_use(folder), stopping() as stop:
+        with in_use(folder), stopping() as stop, serving(job, board, settings, progress):
             checkpoint = Checkpoint(folder, durable=settings.durability == "disk")
             check_goes_on(job, folder, self.name, checkpoint.has_turns)
             checkpoint.begin(savepoint)
             service = Service.start(job, checkpoint, progress, settings, board, stop)
             try:
-                with announced(progress, service.totals), serving(job, board, settings, progress):
+                with announced(progress, service.totals):
                     service.serve()
             finally:
                 service.source.close()

@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from skyband.config.redaction import redact
 from skyband.instants import instant
 from skyband.version import __version__
 
@@ -15,7 +16,7 @@ from skyband_serve.web.worker import Work
 
 def _health(inquiry: Inquiry) -> Reply:
     reason = inquiry.service.board.ailment
-    more = {} if reason is None or not inquiry.trusted else {"reason": reason}
+    more = {} if reason is None or not inquiry.trusted else {"reason": redact(reason)}
     body = {"status": "well" if reason is None else "unwell", **more}
     return Reply(json.dumps(body).encode(), status=200 if reason is None else 503)
 
@@ -61,7 +62,7 @@ ENDPOINTS = (
         "/healthz", "Whether the service can do its work; the reason, if it cannot, needs the token.", _health,
         is_open=True, statuses={503: "it cannot, and why"},
     ),
-    Endpoint("/state", "The turn, and the figures after it: rows, groups, bytes, watermark, position, lag.", _state),
+    Endpoint("/state", "The newest turn, and its figures: rows, groups, bytes of state, watermark, lag.", _state),
     Endpoint("/metrics", "Metrics for Prometheus.", _metrics, media_type="text/plain"),
     Endpoint("/openapi.json", "This description.", _description),
 )  # fmt: skip
