@@ -18,7 +18,7 @@ NEEDED = {
     "panes": {"distinct"},
     # its tests ask their queries, on its default engine
     "jobs": {"distinct", "incomplete", "lakes", "quantiles", "setjoin", "spark", "totals", "workload"},
-    "serve": {"distinct", "lakes"},
+    "serve": {"distinct", "lakes", "quantiles", "spark", "totals"},
     "spark": {"distinct", "incomplete", "jit", "totals", "uncertain", "workload"},
     "compare": {"distinct", "incomplete", "panes", "quantiles", "setjoin", "uncertain", "workload"},
 }
