@@ -12,6 +12,7 @@ from skyband_jobs import JobError, run_job
 from skyband_jobs.job.progress import Progress
 from skyband_jobs.running.stream_lock import in_use
 from skyband_serve import service
+from skyband_serve.checkpoint import Checkpoint
 from skyband_serve.turns import Turn, TurnLog, turns_in
 
 from .test_kills import FOLDER, JOB, OFTEN, TO_THE_END, rows_in, whole
@@ -142,11 +143,16 @@ def test_a_file_that_has_changed_since_it_was_taken_is_an_error(folder):
         (["sink.path=elsewhere/counts", "sink.checkpoint=new"], "late.* has the answers of another stream"),
         (["source.stream=false"], "source.stream: must be true: skyband serve runs streams"),
         (["-sink.checkpoint"], "sink.checkpoint: is required"),
+        (["query.item=status"], "the savepoint is of another job .*query.item was client"),
+        (["backends.sketch=k-skb"], "backends.sketch was .*pcsa-ml.* is .*k-skb"),
+        (["query.delay=5 seconds", "query.by=[]"], "the savepoint is of another job .*query.by was"),
     ],
 )
 def test_a_job_that_must_not_resume_is_refused_by_its_key(folder, sets, message):
-    with pytest.raises(JobError, match=message):
+    before = sorted(path.name for path in (folder / "counts").iterdir())
+    with pytest.raises((JobError, SnapshotError), match=message):
         run(folder, *sets)
+    assert sorted(path.name for path in (folder / "counts").iterdir()) == before
 
 
 def test_a_stream_id_that_is_gone_is_an_error(folder):
@@ -186,3 +192,15 @@ def test_a_full_disk_is_an_error_and_the_next_start_resumes(tmp_path, finished, 
         run(tmp_path)
     run(tmp_path)
     assert (whole(tmp_path, "counts"), whole(tmp_path, "late")) == (whole(finished, "counts"), whole(finished, "late"))
+
+
+def test_turns_after_a_savepoint_whose_log_was_not_begun_are_found(tmp_path):
+    checkpoint = Checkpoint(tmp_path)
+    checkpoint.begin()
+    for number in range(1, 6):
+        checkpoint.intend(Turn(number, rows=[number]))
+        if number == 3:
+            checkpoint.place_of(3).mkdir()  # and then it was killed
+    checkpoint.close()
+    starts = {path and path.name: [turn.number for turn in turns] for path, turns in Checkpoint(tmp_path).starts()}
+    assert starts == {"000003": [4, 5], None: [1, 2, 3, 4, 5]}

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from attrs import define, field
+from skyband import snapshot
 from skyband.atomic_files import replacing
 from skyband.errors import ConfigError, EngineError, Problem, SnapshotError
 from skyband_jobs.running import savepoint
@@ -94,7 +95,7 @@ class Checkpoint:
         """
         logs = self._logs()
         for path in self._savepoints():
-            yield path, list(later_turns([log for log in logs if int(log.stem) >= int(path.name)], int(path.name)))
+            yield path, list(later_turns(logs, int(path.name)))
         is_first = not logs or int(logs[0].stem) == 0
         if self._from is None and is_first:
             yield None, list(later_turns(logs, 0))
@@ -157,6 +158,9 @@ def read_whole(folder: Path) -> tuple[Savepoint, list[bytes]]:
     """A savepoint and its snapshots. Raises SnapshotError where any of it is damaged or missing."""
     try:
         contents = savepoint.read(folder)
-        return contents, contents.snapshots()
+        snapshots = contents.snapshots()
     except EngineError as error:
         raise SnapshotError(str(error)) from error
+    for blob in snapshots:
+        snapshot.decode(blob)  # so that what a job refuses later is about the job
+    return contents, snapshots

@@ -11,6 +11,7 @@ from skyband_jobs.formats import names_of_formats
 from skyband_jobs.job.checked_job import CheckedJob
 from skyband_jobs.job.progress import Progress, Totals
 from skyband_jobs.local.engine import LocalJobs
+from skyband_jobs.programs.parsing import read_job
 from skyband_jobs.running.savepoint import checkpoint_of
 from skyband_jobs.tables.model import Sink, Source, local_path
 
@@ -70,22 +71,26 @@ class ServeEngine(LocalJobs):
 
         from skyband_serve.checkpoint import Checkpoint
         from skyband_serve.published import Board
-        from skyband_serve.service import Service, stopping
+        from skyband_serve.service import Service
+        from skyband_serve.signals import listening
         from skyband_serve.web.serving import serving
 
         settings = job.own.get("serve") or ServeSettings()
         board = Board(job, settings)
         folder = checkpoint_of(job)
         folder.mkdir(parents=True, exist_ok=True)
-        with in_use(folder), stopping() as stop, serving(job, board, settings, progress):
+        with in_use(folder), listening() as signals, serving(job, board, settings, progress):
             checkpoint = Checkpoint(folder, durable=settings.durability == "disk")
             check_goes_on(job, folder, self.name, checkpoint.has_turns)
             checkpoint.begin(savepoint)
-            service = Service.start(job, checkpoint, progress, settings, board, stop)
+            service = Service.start(job, checkpoint, progress, settings, board, signals)
             try:
                 with announced(progress, service.totals):
                     service.serve()
+                    while signals.take_reload():
+                        service = service.reloaded(lambda: read_job(job.path, job.sets, self.name))
+                        service.serve()
             finally:
-                service.source.close()
+                service.close()
                 checkpoint.close()
             return service.totals

@@ -20,24 +20,22 @@ class RowsAside:
     name: str
     _sink: TurnSink
     _rows: list[pa.RecordBatch] = field(factory=list, init=False)
-    _count: int = field(default=0, init=False)
 
     def take(self, rows: pa.RecordBatch) -> None:
         """Keep rows of the current turn."""
         self._rows.append(rows)
 
-    def check(self, totals: Totals) -> None:
-        """Raise EngineError where it did not take as many rows as were counted since the start."""
-        counted = totals.dropped.get(reasons.BAD, 0) if self.name == BAD else totals.rows_late
-        check_sum(counted, self._count + sum(map(len, self._rows)), f"{key_of(self.name)} took them")
+    def check(self, before: Totals, after: Totals) -> None:
+        """Raise EngineError where it did not take as many rows as were counted in the turn between these totals."""
+        counts = [each.dropped.get(reasons.BAD, 0) if self.name == BAD else each.rows_late for each in (before, after)]
+        check_sum(counts[1] - counts[0], sum(map(len, self._rows)), f"{key_of(self.name)} took them")
 
     def write(self, number: int) -> None:
         """Write the rows of a turn."""
         if self._rows:
             with told_of(self.name):
                 self._sink.write(pa.Table.from_batches(self._rows), number)
-        self._count += sum(map(len, self._rows))
-        self._rows.clear()
+            self._rows.clear()
 
 
 def rows_aside(job: Job, run: Run, stream: str, is_new: bool, progress: Progress) -> list[RowsAside]:

@@ -1,18 +1,14 @@
 """Runs a stream turn by turn: a turn is written down, then done; now and then the state is saved."""
 
-import signal
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
-from attrs import define, field
+from attrs import define, evolve, field
 from skyband.config.durations import parse
 from skyband.engines.local import LocalRun
-from skyband.errors import EngineError, SnapshotError
+from skyband.errors import ConfigError, EngineError, Problem, SkybandError, SnapshotError
 from skyband.operator.resharding import take_over
 from skyband.queries.query import FAIL
 from skyband.watermark import EventTimeProgress, Ticking
@@ -21,6 +17,8 @@ from skyband_jobs.job.progress import Progress, Totals
 from skyband_jobs.local.run import sorted_answers, take_metrics
 from skyband_jobs.running import savepoint
 from skyband_jobs.running.broadcast import all_columns
+from skyband_jobs.running.checkpoint_record import check_goes_on
+from skyband_jobs.running.savepoint import Savepoint, checkpoint_of
 from skyband_jobs.tables.model import AVAILABLE_NOW
 
 from skyband_serve.checkpoint import Checkpoint, read_whole
@@ -28,6 +26,7 @@ from skyband_serve.following import follow
 from skyband_serve.published import Board
 from skyband_serve.rows_aside import RowsAside, rows_aside
 from skyband_serve.settings import ServeSettings
+from skyband_serve.signals import Signals
 from skyband_serve.sinks import TurnSink, open_sink
 from skyband_serve.source import FollowedSource
 from skyband_serve.turns import Turn
@@ -57,8 +56,8 @@ class Service:
     rules: FollowedSource | None
     settings: ServeSettings
     board: Board
-    stop: threading.Event
-    """Set where the stream is to end: looked at between turns."""
+    signals: Signals
+    """Whether the stream is to end, or its job to be read again: looked at between turns."""
     number: int = field(default=0, init=False)
     """The last turn that was done."""
     _saved: int = field(default=0, init=False)
@@ -80,7 +79,7 @@ class Service:
         progress: Progress,
         settings: ServeSettings,
         board: Board,
-        stop: threading.Event,
+        signals: Signals,
     ) -> "Service":
         """From the newest whole savepoint, with the turns after it done again.
 
@@ -93,13 +92,14 @@ class Service:
             rules = None if job.broadcast is None else follow(all_columns(job.broadcast, job.query), None)
             totals = Totals.of(job, micro_batches=0, may_be_empty=not is_new)
             run = job.begin_here()
-            service = cls(job, progress, totals, checkpoint, run, source, rules, settings, board, stop)
+            service = cls(job, progress, totals, checkpoint, run, source, rules, settings, board, signals)
             try:
-                if folder is not None:
-                    service._resume(folder)
+                saved = None if folder is None else service._seek(folder)
             except SnapshotError as error:
                 failures.append(error)
                 continue
+            if saved is not None:
+                service._restore(*saved)
             for failure in failures:
                 progress.note(f"warning: {failure}; the one before it is used, with the turns since")
             service._open_sinks(checkpoint.stream, is_new)
@@ -108,18 +108,22 @@ class Service:
             return service
         raise failures[-1] if failures else SnapshotError(f"{str(checkpoint.folder)!r} has turns, but no savepoint")
 
-    def _resume(self, folder: Path) -> None:
-        contents, snapshots = read_whole(folder)
-        query = self.job.query
-        if len(snapshots) == 1 and contents.query == query:
+    def _restore(self, contents: Savepoint, snapshots: list[bytes]) -> None:
+        """Take the state of a savepoint. Raises SnapshotError where that is of another job."""
+        if len(snapshots) == 1 and contents.query == self.job.query:
             self.run.restore(snapshots[0])
         else:
             states = take_over(snapshots, contents.query, lambda _: self.job.begin_here().operator, 1)
             self.run.restore(states[0].snapshot())
+
+    def _seek(self, folder: Path) -> tuple[Savepoint, list[bytes]]:
+        """Move the sources to where a savepoint was made. Raises SnapshotError where any of it is damaged."""
+        contents, snapshots = read_whole(folder)
         for reader, position in ((self.source, contents.position), (self.rules, contents.second)):
             if reader is not None and position is not None:
                 reader.resume(position)
         self.number = self._saved = int(folder.name)
+        return contents, snapshots
 
     def _open_sinks(self, stream: str, is_new: bool) -> None:
         schema = self.run.result_schema
@@ -127,16 +131,42 @@ class Service:
         self._asides = rows_aside(self.job, self.run, stream, is_new, self.progress)
         self._started = self._tick = time.time_ns() // 1000
 
+    def reloaded(self, read: Callable[[], CheckedJob]) -> "Service":
+        """The service of the job as it is now, from the state just saved; this one where the job must not change so."""
+        self.progress.note("reading the job again")
+        if self.number > self._saved:
+            self.progress.note("warning: the job stays as it was: its state could not be saved")
+            return self
+        try:
+            job = read()
+            if checkpoint_of(job) != self.checkpoint.folder:
+                raise ConfigError(Problem("sink.checkpoint", "cannot change while the stream runs: stop it first"))
+            check_goes_on(job, self.checkpoint.folder, "serve", has_begun=True)
+            after = self.start(job, self.checkpoint, self.progress, self.settings, self.board, self.signals)
+        except SkybandError as error:
+            self.progress.note(f"warning: the job stays as it was: {error}")
+            return self
+        self.close()
+        after.totals = self.totals
+        self.progress.note("the job has changed" if job.query != self.job.query else "the job was read")
+        return after
+
+    def close(self) -> None:
+        """Close what it reads."""
+        for reader in (self.source, self.rules):
+            if reader is not None:
+                reader.close()
+
     @property
     def _ends(self) -> bool:
         """Whether it ends when everything available is done."""
         return self.job.sink.trigger == AVAILABLE_NOW
 
     def serve(self) -> None:
-        """Do turns until the stream ends or is to stop; then save the state."""
+        """Do turns until the stream ends, is to stop or to read its job again; then save the state."""
         trigger, ends = self.job.sink.trigger, self._ends
         every = TRIGGER if trigger is None or ends else parse(trigger).length / 1_000_000
-        while not self.stop.is_set():
+        while not self.signals.interrupt:
             begun = time.monotonic()
             turn = self._next_turn()
             if turn is None and ends and self.source.caught_up:
@@ -146,8 +176,9 @@ class Service:
                 self._intend(turn)
                 self._do(turn)
             self._save_now_and_then()
-            self.stop.wait(max(every - (time.monotonic() - begun), 0 if turn is not None else _POLL) if not ends else 0)
-        self.totals.stopped = self.stop.is_set()
+            rest = every - (time.monotonic() - begun)
+            self.signals.wait(0 if ends else max(rest, 0 if turn is not None else _POLL))
+        self.totals.stopped = self.signals.stop
         self._save()
 
     def _next_turn(self) -> Turn | None:
@@ -197,9 +228,10 @@ class Service:
                     reached.add(self.run.add(batch))
             self.source.took(turn.rows)
         answers = sorted_answers(self.job, self.run.step(*self._clock(turn, reached)))
+        before = evolve(self.totals, dropped=dict(self.totals.dropped))
         take_metrics(self.run, self.totals, self.progress)
         for aside in self._asides:
-            aside.check(self.totals)
+            aside.check(before, self.totals)
         self._write(answers, turn.number)
         self.totals.answers += len(answers)
         self.number = turn.number
@@ -216,12 +248,12 @@ class Service:
                     self._sink.write(answers, number)
                 break
             except EngineError as error:
-                if self._ends or self.stop.is_set():
+                if self._ends or self.signals.stop:
                     raise
                 if pause == _FIRST_PAUSE:
                     self.progress.note(f"warning: turn {number} waits for its sink: {error}")
                 self.board.unwell(f"turn {number} waits for its sink: {error}")
-                self.stop.wait(pause)
+                self.signals.wait(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
         if pause != _FIRST_PAUSE:
             self.progress.note(f"turn {number} is written")
@@ -275,24 +307,3 @@ class Service:
         )
         self.checkpoint.saved(self.number)
         self._saved = self.number
-
-
-@contextmanager
-def stopping() -> Iterator[threading.Event]:
-    """An event that Ctrl-C and SIGTERM set; a second signal interrupts at once, which is as safe as a kill."""
-    stop = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-
-    def ask(*_: Any) -> None:
-        if stop.is_set():
-            raise KeyboardInterrupt
-        stop.set()
-
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -103,7 +103,10 @@ def _parsed(line: bytes) -> Turn | None:
 
 
 def later_turns(logs: Iterable[Path], number: int) -> Iterator[Turn]:
-    """The turns after this number in logs in order. Raises SnapshotError where one is missing."""
+    """The turns after this number, in logs in order; a log goes on after a savepoint whose own was not begun.
+
+    Raises SnapshotError where one is missing.
+    """
     for path in logs:
         for turn in turns_in(path):
             if turn.number <= number:
