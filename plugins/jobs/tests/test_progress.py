@@ -71,6 +71,16 @@ def test_a_terminal_has_one_line_drawn_again(clock):
     assert out.getvalue().endswith("\r\x1b[2Kdone\n")
 
 
+def test_a_terminal_shows_what_a_run_waits_for_at_once(clock):
+    out = Terminal()
+    progress = Progress(out)
+    progress.waiting("starting Spark")
+    progress.waiting("still starting")
+    progress.note("a note")
+    progress.waiting("starting again")
+    assert out.getvalue() == "\r\x1b[2Kstarting Spark\r\x1b[2Ka note\n\r\x1b[2Kstarting again"
+
+
 def test_without_a_terminal_there_is_a_line_every_few_seconds_if_something_is_new(clock):
     out = io.StringIO()
     progress = Progress(out)

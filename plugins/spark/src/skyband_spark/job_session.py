@@ -114,13 +114,14 @@ def _own_session(
     warming: Warming | None = None,
     start: Callable[[], None] | None = None,
 ) -> Iterator[Any]:
-    progress.waiting("starting Spark")
     os.environ.setdefault("PYTHONSAFEPATH", "1")  # workers inherit it: a `numpy.py` in the working folder is not numpy
     remove_old_leftovers()
     log = tempfile.NamedTemporaryFile(prefix=PREFIX, suffix=".log", delete=False)  # noqa: SIM115 - outlives this
     try:
         if start is not None:
             start()
+        compiles = warming is not None and warming.is_running
+        progress.waiting("starting Spark" + (", and compiling kernels, once on this machine" if compiles else ""))
         with _output_to(log):
             session = spark.session(name, **settings)
         if warming is not None:

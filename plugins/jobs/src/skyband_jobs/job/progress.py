@@ -148,7 +148,7 @@ class Progress:
         line = text_tables.visible(line)
         now = time.monotonic()
         if self._live and self._out is not None:
-            if now - self._last_report >= EVERY_TERMINAL:
+            if not self._line or now - self._last_report >= EVERY_TERMINAL:
                 self._write(f"\r\x1b[2K{line[: text_tables.width() - 1]}")
                 self._last_report, self._line = now, True
         elif always or (now - self._last_report >= EVERY_PLAIN and key != self._last):

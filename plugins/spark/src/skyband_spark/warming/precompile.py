@@ -38,10 +38,15 @@ class Warming:
             self._started = time.monotonic()
             self._process = subprocess.Popen(self._call, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
+    @property
+    def is_running(self) -> bool:
+        """Whether it compiles now."""
+        return self._process is not None and self._process.poll() is None
+
     def wait(self, progress: Progress) -> None:
         """Wait until it is done."""
         start = time.monotonic()
-        while self._process is not None and self._process.poll() is None and time.monotonic() < start + _PATIENCE:
+        while self.is_running and time.monotonic() < start + _PATIENCE:
             seconds = time.monotonic() - self._started
             progress.waiting(f"compiling kernels, once on this machine: {seconds:.0f} s")
             time.sleep(0.05)
