@@ -1,7 +1,10 @@
 """A session is checked before a first job: each requirement is a line, with what to set if it is not met."""
 
+import site
 import subprocess
 import sys
+import venv
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -53,6 +56,19 @@ def test_workers_that_differ_from_the_driver_are_named(session, monkeypatch):
     assert found["numba on the workers"].observation == own["numba"]
     assert found["skyband-none on the workers"].observation == "missing"
     assert "the driver has 9: install the same on both" in found["skyband-none on the workers"].remedy
+
+
+def test_workers_without_skyband_are_one_line(session, monkeypatch, tmp_path):
+    venv.create(tmp_path / "bare", symlinks=True)
+    (packages,) = (tmp_path / "bare" / "lib").glob("python*/site-packages")
+    for entry in Path(site.getsitepackages()[0]).iterdir():
+        if "skyband" not in entry.name and entry.suffix != ".pth":
+            (packages / entry.name).symlink_to(entry)
+    monkeypatch.setattr(session.sparkContext, "pythonExec", str(tmp_path / "bare" / "bin" / "python"))
+    made = spark.preflight(session)
+    lines = [line for line in str(made).splitlines() if line.startswith("no ")]
+    assert lines == ["no   Skyband on the workers: missing", "no   a stateful stream: not tried"]
+    assert "install the same on both" in str(made)
 
 
 def test_a_stream_that_fails_says_why(session, tmp_path):

@@ -138,8 +138,11 @@ def _workers(session: Any) -> Iterator[Finding]:
         return
     workers = [json.loads(row.report) for row in rows]
     yield _same("Python on the workers", {worker["python"] for worker in workers}, python_version())
-    for name in names:
-        versions = {worker["versions"][name] for worker in workers}
+    by_name = {name: {worker["versions"][name] for worker in workers} for name in names}
+    if by_name.get("skyband") == {None}:
+        yield _same("Skyband on the workers", {None}, skyband.__version__)  # one line, rather than one a plugin
+        by_name = {name: versions for name, versions in by_name.items() if versions != {None}}
+    for name, versions in by_name.items():
         if versions != {_distributions()[name]}:
             yield _same(f"{name} on the workers", versions, _distributions()[name])
     unwritable = sorted({worker["cache"] for worker in workers} - {None})
