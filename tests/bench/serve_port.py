@@ -1,11 +1,15 @@
 """Measures the port of `skyband serve`: its start, its memory, and questions to it.
 
-    python tests/bench/serve_port.py [--asks 2000] [--rows 200000] [--publish MILLISECONDS]
+    python tests/bench/serve_port.py [--asks 2000] [--rows 200000] [--publish MILLISECONDS | --beside ROWS]
 
 One group's state: rows of an hour, 1 in 4 of them of another item or size. A client in another process asks over one
 connection, each time for something else, so that no reply is given twice. By kind: KB of the state; milliseconds of a
 request for the client, the median and 99 %; milliseconds of CPU of the serving process. With --publish the board gets
 the same answers so often meanwhile: milliseconds of `publish`, the median and 99 %, in a thread that does nothing else.
+
+With --beside the distinct count runs in the main thread: so many rows a second in turns of 100 ms, windows of a minute
+answered each second, all published. Milliseconds of a turn, the median and 99 % of 300, without questions and with 20 a
+second, and of a question.
 """
 
 import argparse
@@ -17,6 +21,7 @@ import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -44,6 +49,7 @@ CLIENT = """
 import http.client, json, sys, time
 port, asks, query = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 client, seconds = http.client.HTTPConnection("127.0.0.1", port, timeout=60), []
+pause = float(sys.argv[4])
 for number in range(1, asks + 1):
     begun = time.perf_counter()
     client.request("GET", "/ask?" + query.format(n=number, m=number % 60 + 1))
@@ -51,6 +57,7 @@ for number in range(1, asks + 1):
     body = reply.read()
     seconds.append(time.perf_counter() - begun)
     assert reply.status == 200, body
+    time.sleep(pause)
 print(json.dumps(seconds))
 """
 
@@ -61,7 +68,11 @@ def main() -> None:
     parser.add_argument("--asks", type=int, default=2000)
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--publish", type=float)
+    parser.add_argument("--beside", type=int)
     options = parser.parse_args()
+    if options.beside is not None:
+        beside(options.beside)
+        return
     rng = np.random.default_rng(1)
     times = pa.array(np.arange(options.rows) * 3_600_000_000 // options.rows, pa.timestamp("us"))
     rows = pa.table({"ts": times, "item": rng.integers(0, options.rows // 4, options.rows)})
@@ -117,9 +128,44 @@ def publish(board: Board, answers: pa.Table, every: float, stop: threading.Event
         seconds.append(time.perf_counter() - begun)
 
 
-def ask(port: int, asks: int, query: str) -> list[float]:
+def beside(rate: int) -> None:
+    """Turns of a stream at its own rate, without questions and with them."""
+    keys = {**KEYS, **KINDS["distinct-count"][0], "windows": ["1 minute"], "every": "1 second"}
+    rng, turns, size = np.random.default_rng(1), 300, rate // 10
+    schema = pa.schema([("ts", pa.timestamp("us")), ("item", pa.int64())])
+    with tempfile.TemporaryDirectory() as folder:
+        job = job_in(Path(folder), keys, schema.empty_table())
+    settings = ServeSettings(http="127.0.0.1:0")
+    board = Board(job, settings)
+    with serving(job, board, settings, Progress(io.StringIO())) as address, ThreadPoolExecutor(1) as asking:
+        run, number = local.LocalRun.start(keys, schema), 0
+        for what in ("first", "without questions", "with 20 a second"):
+            seconds, client = list[float](), None
+            for _ in range(turns):
+                times = number * 100_000 + np.arange(size) * 100_000 // size
+                columns = [pa.array(times, pa.timestamp("us")), rng.integers(0, 50_000, size)]
+                batch, begun = pa.record_batch(columns, schema=schema), time.perf_counter()
+                answers = run.step(run.add(batch))
+                number += 1
+                board.publish(number, pa.table(answers), {})
+                seconds.append(time.perf_counter() - begun)
+                if what.startswith("with 2") and client is None:
+                    client = asking.submit(ask, address.port, turns * 2 - 60, "last={m}%20seconds", 0.05)
+                time.sleep(max(0.1 - seconds[-1], 0))
+            print(f"turns {what:18} {of(seconds)}")  # noqa: T201
+            if client is not None:
+                print(f"questions {'':14} {of(client.result())}")  # noqa: T201
+
+
+def of(seconds: list[float]) -> str:
+    """The median and 99 % as text."""
+    middle, most = np.quantile(seconds, [0.5, 0.99]) * 1e3
+    return f"{middle:6.2f} p99 {most:6.2f} ms"
+
+
+def ask(port: int, asks: int, query: str, pause: float = 0.0) -> list[float]:
     """Seconds of each request of a client."""
-    command = [sys.executable, "-c", CLIENT, str(port), str(asks), query]
+    command = [sys.executable, "-c", CLIENT, str(port), str(asks), query, str(pause)]
     return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
