@@ -131,14 +131,14 @@ class Service:
         self._asides = rows_aside(self.job, self.run, stream, is_new, self.progress)
         self._started = self._tick = time.time_ns() // 1000
 
-    def reloaded(self, read: Callable[[], CheckedJob]) -> "Service":
+    def reloaded(self, read_again: Callable[[], CheckedJob]) -> "Service":
         """The service of the job as it is now, from the state just saved; this one where the job must not change so."""
         self.progress.note("reading the job again")
         if self.number > self._saved:
             self.progress.note("warning: the job stays as it was: its state could not be saved")
             return self
         try:
-            job = read()
+            job = read_again()
             if checkpoint_of(job) != self.checkpoint.folder:
                 raise ConfigError(Problem("sink.checkpoint", "cannot change while the stream runs: stop it first"))
             check_goes_on(job, self.checkpoint.folder, "serve", has_begun=True)

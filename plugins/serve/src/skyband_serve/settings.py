@@ -92,7 +92,6 @@ class ServeSettings:
         "disk", "process", default="disk",
         help="what no row is lost or doubled by: a loss of power too, or only the end of the process, which is faster",
     )  # fmt: skip
-    grace: Duration = _length("20 seconds", "how long an orderly stop may take")
 
     def __attrs_post_init__(self) -> None:
         if self.token is None and self.address is not None and not self.address.is_loopback:

@@ -38,10 +38,10 @@ class Signals:
 
     def take_reload(self) -> bool:
         """Whether the job is to be read again, which is then no longer asked for."""
-        asked, self.reload = self.reload and not self.stop, False
+        is_due, self.reload = self.reload and not self.stop, False
         if not self.stop:
             self._wake.clear()
-        return asked
+        return is_due
 
 
 _RELOAD = getattr(signal, "SIGHUP", None)
