@@ -130,6 +130,22 @@ class ReusesSnapshot(Fault):
         return memoryview(self._buffer)[: len(blob)]
 
 
+class LendsItsState(Fault):
+    """An array of `dump_state` is the backend's own, and the next batch changes it."""
+
+    caught_by = ("snapshot_does_not_change_later",)
+    lent: Array | None = None
+
+    def _state(self) -> dict[str, Array]:
+        state = super()._state()
+        self.lent = state["extra"]
+        return state
+
+    def after_batch(self, arrays: list[Array]) -> None:  # noqa: ARG002
+        if self.lent is not None:
+            self.lent += 1
+
+
 class FillsGaps(Fault):
     """An array missing from the snapshot counts as empty."""
 
@@ -245,6 +261,7 @@ FAULTS: tuple[type[Fault], ...] = (
     RestoresNothing,
     KeepsReadOnlyArrays,
     ReusesSnapshot,
+    LendsItsState,
     FillsGaps,
     TrustsItsState,
     TakesTwoThreads,

@@ -156,10 +156,10 @@ class Holding(ObjectRanker):
         objects, last = slots.facts[:used, OBJECT], slots.facts[:used, LAST]
         state: dict[str, Array] = {
             **now,
-            "times": reports.time[:tail],
-            "streams": reports.stream[:tail],
+            "times": reports.time[:tail].copy(),
+            "streams": reports.stream[:tail].copy(),
             "objects": objects[reports.slot[:tail]],
-            "values": reports.value[:tail],
+            "values": reports.value[:tail].copy(),
         }
         if self._rule.once:
             valid = np.flatnonzero(last >= first)

@@ -202,10 +202,10 @@ class LiveValues:
         kernels.compact(self._cursor, self._entries, self._cells)
         tail, entries = int(self._cursor[TAIL]), self._entries
         return {
-            "times": entries.time[:tail],
-            "streams": entries.stream[:tail],
+            "times": entries.time[:tail].copy(),
+            "streams": entries.stream[:tail].copy(),
             "objects": self._slots.facts[entries.slot[:tail], OBJECT],
-            "values": entries.value[:tail],
+            "values": entries.value[:tail].copy(),
         }
 
     def load(self, rows: Rows, first: int) -> None:

@@ -78,7 +78,7 @@ def check_snapshot_leaves_the_backend_alone(make: Make, case: Case) -> None:
 
 @check("snapshot", needs=_NEEDS)
 def check_snapshot_does_not_change_later(make: Make, case: Case) -> None:
-    """A restored backend does not share memory with the original, nor the other way round."""
+    """A restored backend does not share memory with the original, nor the other way round, nor does `dump_state`."""
 
     def law(stream: Stream) -> None:
         half = len(stream) // 2
@@ -88,11 +88,15 @@ def check_snapshot_does_not_change_later(make: Make, case: Case) -> None:
         copy = bytes(blob)
         first = case.restore(blob)
         then = visible(case, first, stream, half)
+        state = backend.dump_state()
+        before = {name: array.tobytes() for name, array in state.items()}
         case.driver.feed(backend, stream, half, len(stream))
         backend.snapshot()
         case.driver.feed(case.restore(blob), stream, half, len(stream))
         expect_equal(visible(case, first, stream, half), then, "restored, while two others continued")
         expect(blob == copy, "the snapshot's bytes changed while a restored backend continued")
+        changed = [name for name, array in state.items() if array.tobytes() != before[name]]
+        expect(not changed, f"arrays of dump_state changed while the backend continued: {changed}")
 
     holds_for(case, seeded(case, (1,)), law)
 
