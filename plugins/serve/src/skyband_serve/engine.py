@@ -23,6 +23,7 @@ class ServeEngine(LocalJobs):
     it is done again with the same rows, and sinks take each once."""
 
     name: ClassVar[str] = "serve"
+    batches: ClassVar[bool] = False
     resumes: ClassVar[bool] = True
     own_tables: ClassVar[Mapping[str, type]] = {"serve": ServeSettings}
 

@@ -1,5 +1,7 @@
 """The page of the job file: every table and key, read from the classes that check them."""
 
+from collections.abc import Iterable
+
 from skyband.config.parameters import parameters_of
 from skyband.queries import load_query
 from skyband.registry.info import FILE_FORMATS
@@ -71,7 +73,7 @@ def job_page() -> str:
         *_tables_of_engines(),
         section("From the environment", _ENVIRONMENT),
         section("Expressions", _expressions()),
-        section("Engines", f"`skyband run --engine` {' or '.join(map(code, engine_names()))}.", _engines()),
+        section("Engines", f"`skyband run --engine` {_or(map(code, engine_names()))}.", _engines()),
     )
 
 
@@ -186,14 +188,20 @@ def _expressions() -> str:
     )
 
 
+def _or(names: Iterable[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
+
+
 def _engines() -> str:
     honoured = "; ".join(f"{name}: {', '.join(options) or 'none'}" for name, options in OPTIONS.items())
-    return table(["", "spark", "local"], [
-        ["reads", "any source of Spark", ", ".join((*READABLE, *names_of_formats("reads")))],
-        ["writes", "any sink of Spark", ", ".join((*WRITABLE, *names_of_formats("writes")))],
-        ["needs `path`", ", ".join(FILE_FORMATS), "the same"],
-        ["other keys", "of plugins' formats, see their pages", "the same"],
-        ["`options`", "passed on", honoured],
-        ["`where`, `select`", "any SQL", "the [expressions](#expressions) above; the rest is refused"],
-        ["`checkpoint`, `trigger`", "see above", "ignored"],
+    follows = ", ".join((*READABLE, *names_of_formats("follows")))
+    return table(["", "spark", "local", "serve"], [
+        ["reads", "any source of Spark", ", ".join((*READABLE, *names_of_formats("reads"))), f"streams of {follows}"],
+        ["writes", "any sink of Spark", ", ".join((*WRITABLE, *names_of_formats("writes"))), "as local"],
+        ["needs `path`", ", ".join(FILE_FORMATS), "the same", "the same"],
+        ["other keys", "of plugins' formats, see their pages", "the same", "the same"],
+        ["`options`", "passed on", honoured, "as local"],
+        ["`where`, `select`", "any SQL", "the [expressions](#expressions) above; the rest is refused", "as local"],
+        ["`checkpoint`, `trigger`", "see above", "ignored", "see above"],
     ])  # fmt: skip

@@ -36,19 +36,23 @@ def matrix_page(entries: Sequence[Listed[BackendInfo]]) -> str:
 def _queries(by_kind: dict[str, list[Form]]) -> str:
     engines = [engine_named(name) for name in engine_names()]
     headers = ["query", "windows in", "by groups, any shards", "over all rows, several shards"]
-    headers += [f"{engine.name}, {mode}" for engine in engines for mode in ("batch", "stream")]
+    headers += [f"{engine.name}, {mode}" for engine in engines for mode in _modes(engine)]
     rows = [
         [
             f"[{kind}](queries/{kind}.md)",
             form.unit,
             _shared(form.grouped()),
             _shared(form.query()),
-            *(_runs(engine, form) for engine in engines for _ in range(2)),
+            *(_runs(engine, form) for engine in engines for _ in _modes(engine)),
         ]
         for kind, of_kind in by_kind.items()
         for form in of_kind
     ]
     return table(headers, rows)
+
+
+def _modes(engine: JobEngine) -> tuple[str, ...]:
+    return ("batch", "stream") if engine.batches else ("stream",)
 
 
 def _shared(query: Query) -> str:

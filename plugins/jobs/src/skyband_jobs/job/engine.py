@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 class JobEngine(Engine):
     """An engine that runs jobs itself. `skyband_jobs.job.checking` checks what holds on every engine."""
 
+    batches: ClassVar[bool] = True
+    """Whether it runs jobs whose source ends, rather than streams only."""
     resumes: ClassVar[bool]
     """Whether a stopped stream resumes from its checkpoint."""
     in_process: ClassVar[bool]
