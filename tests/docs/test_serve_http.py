@@ -76,12 +76,6 @@ def test_its_limits_are_those_of_the_port(page):
     assert f"Replies of {published.MOST_BYTES >> 20} MB at most, and {app._SENDING >> 20} MB for all" in words
 
 
-def test_its_probes_ask_what_there_is(page):
-    (probes,) = page.blocks("yaml")
-    paths = re.findall(r"path: (\S+),", probes.body)
-    assert len(paths) == 2 and {*paths} <= {*PATHS}
-
-
 def test_its_dashboard_is_in_the_package(page):
     ((package, name),) = re.findall(r"files\('(\w+)'\) / '([\w.]+)'", page.text)
     assert json.loads((files(package) / name).read_text("utf-8"))["title"] == "Skyband service"

@@ -6,6 +6,7 @@ from itertools import chain
 
 import pyarrow as pa
 import pytest
+from attrs import evolve
 from served_board import ARROW, counts, error, get, job_of, request, served
 from skyband.engines import local
 from skyband_serve import published
@@ -110,6 +111,10 @@ def test_the_service_is_not_well_without_turns_while_rows_wait_or_where_it_says_
     assert board.ailment is None
     clock.now += 1
     assert board.ailment == "no turn for 31 seconds, while 1,234 rows wait"
+    board.job = evolve(board.job, sink=evolve(board.job.sink, trigger="1 minute"))
+    assert board.ailment is None, "a turn is due each minute"
+    clock.now += 60
+    assert board.ailment == "no turn for 91 seconds, while 1,234 rows wait"
     board.unwell("the sink cannot be reached")
     assert board.ailment == "the sink cannot be reached"
     board.publish(3, job[1][0], {})
@@ -171,6 +176,20 @@ def test_answers_without_a_moment_are_those_of_the_newest_turn(tmp_path):
         assert error(port, "/answers", since="2026-01-01") == (
             "since: these answers have no moment: ask for those `after` a turn"
         )
+
+
+def test_answers_from_before_and_after_a_reload_are_given_together(job):
+    """Columns that only one of them has are null in the other."""
+    before = job[1][0]
+    after = job[1][1].rename_columns([name.replace("high", "highest") for name in before.column_names])
+    with served(job[0]) as port:
+        port.board.publish(1, before, {})
+        port.board.publish(2, after, {})
+        rows = get(port, "/answers", after="0")["answers"]
+        assert [row["high"] is None for row in rows] == [False] * len(before) + [True] * len(after)
+        assert [row["highest"] is None for row in rows] == [True] * len(before) + [False] * len(after)
+        assert rows[0].keys() == rows[-1].keys() == {*before.column_names, "highest"}
+        assert get(port, "/answers")["answers"][0].keys() == {*after.column_names}
 
 
 def test_json_that_would_be_too_long_says_what_to_ask_instead(job, monkeypatch):

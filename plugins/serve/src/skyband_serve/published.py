@@ -10,7 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 from attrs import define, field, frozen
+from skyband.config.durations import parse
 from skyband_jobs.job.checked_job import CheckedJob
+from skyband_jobs.tables.model import AVAILABLE_NOW
 
 from skyband_serve.published_states import PublishedStates
 from skyband_serve.settings import ServeSettings
@@ -19,7 +21,7 @@ MOST_BYTES = 64 << 20
 """Of the answers that are kept."""
 AT = "at"
 _STANDSTILL = 30.0
-"""Seconds without a turn, while rows wait, after which the service is not well."""
+"""Seconds without a turn, while rows wait, after which the service is not well; beyond the job's trigger."""
 
 
 @frozen
@@ -99,9 +101,15 @@ class Board:
         now = self.now
         waiting = sum((now.about.get("lag") or {}).values())
         silence = self.clock() - now.since
-        if self._reason is None and waiting and silence > _STANDSTILL:
+        if self._reason is None and waiting and silence > _STANDSTILL + self._trigger:
             return f"no turn for {silence:.0f} seconds, while {waiting:,} rows wait"
         return self._reason
+
+    @property
+    def _trigger(self) -> float:
+        """Seconds between two turns, if the job says so."""
+        trigger = self.job.sink.trigger
+        return 0.0 if trigger in (None, AVAILABLE_NOW) else parse(trigger).length / 1e6
 
     @staticmethod
     def _recent_beside(before: Published, now: float, nbytes: int) -> tuple[tuple[TurnAnswers, ...], int]:

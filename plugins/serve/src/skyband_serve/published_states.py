@@ -45,7 +45,9 @@ class PublishedStates:
         times, states = moments_of(answers.column(AT)).tolist(), answers.column(STATE)
         columns = [answers.column(name).to_pylist() for name in grouping]
         newest = max(range(len(times)), key=times.__getitem__)
-        covers = _coverage(states[newest].as_py()) if before is None else before.covers
+        covers = (
+            before.covers if before is not None and not before.covers.changed else _coverage(states[newest].as_py())
+        )
         at = times[newest] if before is None else max(times[newest], before.at)
         since = at - (covers.at - covers.since) if covers.changed else at - 1
         groups = {} if before is None else {key: state for key, state in before.groups.items() if state[0] > since}

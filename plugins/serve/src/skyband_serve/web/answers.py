@@ -43,7 +43,8 @@ def answers(job: CheckedJob, now: Published, request: Request, arrow: bool) -> W
             schema = now.recent[-1].table.schema
             parts = [_part(table, moment, newest=after is None) for table in tables]
             names = [name for name in (*job.query.by, *job.query.separate_answers, WINDOW) if name in schema.names]
-            rows = rows_with(pa.concat_tables([schema.empty_table(), *parts]), names, request.groups)
+            rows = pa.concat_tables([schema.empty_table(), *parts], promote_options="permissive")  # a reload may differ
+            rows = rows_with(rows, names, request.groups)
         return stream_of(rows) if arrow else _json(now, rows, check)
 
     return work
