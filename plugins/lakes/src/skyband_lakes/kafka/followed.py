@@ -2,7 +2,6 @@
 
 import json
 import time
-from collections import deque
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ from skyband.errors import SnapshotError
 from skyband_jobs.formats import Followed, TableRows
 
 from skyband_lakes.kafka.rows import TopicRows
-from skyband_lakes.kafka.topic import EARLIEST, Messages, Topic, with_values
+from skyband_lakes.kafka.topic import EARLIEST, Messages, Topic
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,6 +20,31 @@ _NEW_PARTITIONS = 60.0
 _QUEUED = {"queued.max.messages.kbytes": "16384"}
 """Kilobytes that wait in the consumer, so that its memory does not follow the lag."""
 _WAIT = 0.01
+
+
+@define(eq=False)
+class _Waiting:
+    """Messages of a partition that are in no part yet."""
+
+    offsets: list[int] = field(factory=list)
+    values: list[bytes | None] = field(factory=list)
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def add(self, message: Any) -> None:
+        """Take a message of the library."""
+        self.offsets.append(message.offset())
+        self.values.append(message.value())
+
+    def hand_over(self, count: int, number: int, messages: Messages) -> None:
+        """Give the first messages away, without those that delete a key."""
+        for offset, value in zip(self.offsets[:count], self.values[:count], strict=True):
+            if value is not None:
+                messages.offsets.append(offset)
+                messages.values.append(value)
+        messages.partitions.extend([number] * (len(messages.values) - len(messages.partitions)))
+        del self.offsets[:count], self.values[:count]
 
 
 @define(eq=False)
@@ -34,7 +58,7 @@ class FollowedTopic(Followed):
     _next: dict[int, int] = field(factory=dict, init=False)
     """The next offset of each partition that was read."""
     _consumer: Any = field(default=None, init=False)
-    _waiting: dict[int, deque[Any]] = field(factory=dict, init=False)
+    _waiting: dict[int, _Waiting] = field(factory=dict, init=False)
     """By assigned partition, the messages that are in no part yet."""
     _ends: dict[int, int] = field(factory=dict, init=False)
     """By partition, the last end that was reached."""
@@ -62,28 +86,28 @@ class FollowedTopic(Followed):
         behind = {number: self._behind(number) for number, waiting in self._waiting.items()}
         shares = [len(self._waiting[number]) / lag for number, lag in behind.items() if lag]
         share = min(*shares, most / max(sum(behind.values()), 1), 1.0) if len(shares) > 1 else 1.0
-        messages, part = list[Any](), dict[str, list[int]]()
+        part, messages = dict[str, list[int]](), Messages([], [], [])
         for number, lag in behind.items():
-            count = min(int(lag * share), len(self._waiting[number]), most)
-            some = [self._waiting[number].popleft() for _ in range(count)]
-            if some:
-                part[str(number)] = [self._next.get(number, some[0].offset()), some[-1].offset() + 1]
-                messages += some
-        if not messages:
+            waiting = self._waiting[number]
+            count = min(int(lag * share), len(waiting), most)
+            if count:
+                part[str(number)] = [self._next.get(number, waiting.offsets[0]), waiting.offsets[count - 1] + 1]
+                waiting.hand_over(count, number, messages)
+        if not part:
             return None
-        self._current = part, with_values(messages)
+        self._current = part, messages
         return part
 
     def _consume(self, most: int) -> None:
         """Take what has arrived; a partition with enough waiting here is paused, so that the others come."""
         for event in self._consumer.consume(most, _WAIT):
-            number = event.partition()
-            if event.error() is None:
-                self._waiting[number].append(event)
-            elif self.topic.is_end(event.error()):
+            number, error = event.partition(), event.error()
+            if error is None:
+                self._waiting[number].add(event)
+            elif self.topic.is_end(error):
                 self._ends[number] = event.offset()
-            elif not event.error().retriable():
-                raise self.topic.gone(number, self._next.get(number), event.error())
+            elif not error.retriable():
+                raise self.topic.gone(number, self._next.get(number), error)
         full = {number for number, waiting in self._waiting.items() if len(waiting) >= most}
         for numbers, change in ((full - self._paused, "pause"), (self._paused - full, "resume")):
             if numbers:
@@ -93,7 +117,7 @@ class FollowedTopic(Followed):
     def _behind(self, number: int) -> int:
         """The offsets between what was taken of a partition and its end; 1 at the least where that is not known."""
         waiting = self._waiting[number]
-        begin = self._next.get(number, waiting[0].offset() if waiting else None)
+        begin = self._next.get(number, waiting.offsets[0] if waiting.offsets else None)
         _, high = self._consumer.get_watermark_offsets(self.topic.partition(number), cached=True)
         end = max(high, self._ends.get(number, -1))
         if end < 0 or begin is None:
@@ -118,7 +142,7 @@ class FollowedTopic(Followed):
         new = [number for number in self.topic.partitions(self._consumer) if number not in self._waiting]
         if new:
             self._consumer.incremental_assign([self.topic.partition(number, self._start(number)) for number in new])
-            self._waiting |= {number: deque() for number in new}
+            self._waiting |= {number: _Waiting() for number in new}
 
     def _start(self, number: int) -> int:
         return self._next.get(number, self.topic.starts.get(number, EARLIEST))

@@ -36,7 +36,7 @@ class TopicRows(TableRows):
         schema = pa.schema([self.schema.field(name) for name in columns])
         for messages in self.messages():
             refused: list[tuple[InputError, str]] = []
-            tables = list(_parsed(messages.values, messages.places, schema, refused))
+            tables = list(_parsed(messages, 0, len(messages.values), schema, refused))
             if refused:
                 refuse(refused)
             if tables:
@@ -49,20 +49,22 @@ def _raise_first(refused: Sequence[tuple[InputError, str]]) -> None:
 
 
 def _parsed(
-    values: list[bytes], places: list[tuple[int, int]], schema: "pa.Schema", refused: list[tuple[InputError, str]]
+    messages: Messages, begin: int, end: int, schema: "pa.Schema", refused: list[tuple[InputError, str]]
 ) -> "Iterator[pa.Table]":
     """Parse values as tables, bisecting on errors: m unreadable ones of n cost O(m log n) calls."""
-    if not values:
+    if begin == end:
         return
+    values = messages.values[begin:end]
     try:
         rows = _from_json(values, schema)
     except (InputError, ValueError) as error:
         if len(values) == 1:
-            refused.append((_refusal(error, *places[0]), values[0].decode(errors="backslashreplace")))
+            refusal = _refusal(error, messages.partitions[begin], messages.offsets[begin])
+            refused.append((refusal, values[0].decode(errors="backslashreplace")))
             return
-        middle = len(values) // 2
-        yield from _parsed(values[:middle], places[:middle], schema, refused)
-        yield from _parsed(values[middle:], places[middle:], schema, refused)
+        middle = (begin + end) // 2
+        yield from _parsed(messages, begin, middle, schema, refused)
+        yield from _parsed(messages, middle, end, schema, refused)
     else:
         yield rows
 
@@ -79,8 +81,9 @@ def _refusal(error: Exception, partition: int, offset: int) -> InputError:
 def _from_json(values: list[bytes], schema: "pa.Schema") -> Any:
     from skyband_jobs.files.json_files import json_rows_of
 
-    # A line break in JSON is only between its parts: in text it is written as \n.
-    lines = b"\n".join(value.replace(b"\n", b" ") for value in values)
+    lines = b"\n".join(values)
+    if lines.count(b"\n") >= len(values):  # JSON has line breaks only between its parts: in text they are escaped
+        lines = b"\n".join(value.replace(b"\n", b" ") for value in values)
     rows = json_rows_of(lines, schema)
     if len(rows) != len(values):
         raise ValueError(f"{len(rows)} objects in {len(values)} values")

@@ -27,13 +27,19 @@ class Messages:
     """Values of messages, with their partitions and offsets."""
 
     values: list[bytes]
-    places: list[tuple[int, int]]
+    partitions: list[int]
+    offsets: list[int]
 
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """The partition and offset of each."""
+        return [*zip(self.partitions, self.offsets, strict=True)]
 
-def with_values(messages: Iterable[Any]) -> Messages:
-    """Messages of the library, without those that delete a key."""
-    some = [message for message in messages if message.value() is not None]
-    return Messages([one.value() for one in some], [(one.partition(), one.offset()) for one in some])
+    @classmethod
+    def of(cls, messages: Iterable[Any]) -> "Messages":
+        """Messages of the library, without those that delete a key."""
+        some = [message for message in messages if message.value() is not None]
+        return cls([one.value() for one in some], [one.partition() for one in some], [one.offset() for one in some])
 
 
 @define
@@ -58,7 +64,7 @@ class Topic:
     def messages(self) -> Iterator[Messages]:
         """The messages, a turn at a time, except those without a value, which delete a key."""
         for turn in self.turns():
-            yield with_values(turn)
+            yield Messages.of(turn)
 
     def turns(self, newest: int | None = None) -> Iterator[list[Any]]:
         """All messages as library objects, a turn at a time; newest: only this many of the last of each partition."""
@@ -84,7 +90,7 @@ class Topic:
                 low, _ = consumer.get_watermark_offsets(self.partition(number), timeout=self.seconds)
                 if begin < low:
                     raise self.gone(number, begin, f"its first offset is {low}")
-                yield with_values(self._read(consumer, number, begin, end, must_be_there=True))
+                yield Messages.of(self._read(consumer, number, begin, end, must_be_there=True))
 
     def gone(self, number: int, offset: int | None, why: object) -> EngineError:
         """The error of messages that a stream has to read, but that are not there."""
