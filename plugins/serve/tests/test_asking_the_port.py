@@ -81,7 +81,7 @@ def test_after_each_turn_the_states_are_those_of_a_table_that_has_so_many(emit, 
     """Also where a group has fallen silent, and if the rows of a turn are in another order."""
     job, answers = counts(tmp_path, emit=emit)
     moments = answers["at"].unique().to_pylist()
-    board, sizes = Board(job, ServeSettings()), set[int]()
+    board, sizes = Board(job, ServeSettings("127.0.0.1:0")), set[int]()
     for turn in range(2, len(moments) + 2, 2):
         places = [row for row, at in enumerate(answers["at"].to_pylist()) if at in moments[turn - 2 : turn]]
         board.publish(turn, answers.take(places[::order]), {})

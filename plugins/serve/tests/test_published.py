@@ -14,6 +14,7 @@ from skyband_serve.published import Board
 from skyband_serve.settings import ServeSettings
 from state_streams import counting, stream, table
 
+HTTP = "127.0.0.1:0"
 KEYS = {key: value for key, value in counting().items() if key != "emit"}
 
 
@@ -42,7 +43,7 @@ def turns(board):
 
 def test_answers_are_kept_for_their_time_and_the_newest_for_ever(job):
     clock = Clock()
-    board = Board(job[0], ServeSettings(keep="1 minute"), clock)
+    board = Board(job[0], ServeSettings(HTTP, keep="1 minute"), clock)
     nothing = job[1][0].slice(0, 0)
     assert turns(board) == ([], 0)
     board.publish(7, job[1][0], {})
@@ -64,7 +65,7 @@ def test_answers_are_kept_for_their_time_and_the_newest_for_ever(job):
 def test_answers_are_kept_up_to_their_bytes(job, monkeypatch):
     sizes = [part.nbytes for part in job[1]]
     monkeypatch.setattr(published, "MOST_BYTES", sum(sizes[1:4]))
-    board = Board(job[0], ServeSettings())
+    board = Board(job[0], ServeSettings(HTTP))
     for turn, part in enumerate(job[1][:4], 1):
         board.publish(turn, part, {})
     assert turns(board) == ([2, 3, 4], 2)
@@ -77,7 +78,7 @@ def test_answers_are_kept_up_to_their_bytes(job, monkeypatch):
 
 def test_states_are_kept_only_of_the_newest_moment(tmp_path):
     job, answers = counts(tmp_path)
-    board = Board(job, ServeSettings())
+    board = Board(job, ServeSettings(HTTP))
     half = len(answers) // 2
     board.publish(1, answers.slice(0, half), {})
     board.publish(2, answers.slice(half), {})
@@ -88,8 +89,14 @@ def test_states_are_kept_only_of_the_newest_moment(tmp_path):
     assert {group for (group,) in board.now.states.groups} == there
 
 
-def test_a_reader_keeps_what_it_took_while_turns_pass(job):
+def test_without_a_port_nothing_is_kept(job):
     board = Board(job[0], ServeSettings())
+    board.publish(1, job[1][0], {"rows_in": 1})
+    assert (board.now.turn, board.now.recent, board.now.states) == (0, (), None)
+
+
+def test_a_reader_keeps_what_it_took_while_turns_pass(job):
+    board = Board(job[0], ServeSettings(HTTP))
     board.publish(1, job[1][0], {"rows_in": 1})
     before = board.now
     board.publish(2, job[1][1], {"rows_in": 2})
@@ -100,7 +107,7 @@ def test_a_reader_keeps_what_it_took_while_turns_pass(job):
 
 def test_the_service_is_not_well_without_turns_while_rows_wait_or_where_it_says_so(job):
     clock = Clock()
-    board = Board(job[0], ServeSettings(), clock)
+    board = Board(job[0], ServeSettings(HTTP), clock)
     clock.now += 1000
     assert board.ailment is None, "no rows have come yet"
     board.publish(1, job[1][0], {"lag": {"0": 0, "1": 0}})

@@ -75,7 +75,7 @@ def test_a_job_has_the_defaults_and_what_it_sets(job):
         ('http = "[::]:8080"', "serve.token: is required"),
         ('http = "board.example:8080"', "serve.token: is required"),
         ('http = "127.0.0.1.example:8080"', "serve.token: is required"),
-        ('token = "secret"', "serve.token: must have at least 32 characters (got 6): `openssl rand -hex 32` makes one"),
+        ('token = "sh7f3a"', "serve.token: must have at least 32 characters (got 6): `openssl rand -hex 32` makes one"),
         ("token = 77777777777777777", "serve.token: must be text of at least 32 characters"),
         (f'token = "{TOKEN} {TOKEN}"', "serve.token: must consist of letters, digits and"),
         (f'token = "{TOKEN}ü"', "serve.token: must consist of letters, digits and"),
@@ -83,7 +83,7 @@ def test_a_job_has_the_defaults_and_what_it_sets(job):
         ('keep = "10 rows"', "serve.keep: must be a length of time above 0 (got 10 rows)"),
         ('commit = "soon"', "serve.commit: must be a duration"),
         ('durability = "disc"', "serve.durability: must be one of disk, process (got 'disc'); did you mean 'disk'?"),
-        ('tokn = "x"', "serve.tokn: unknown; did you mean 'token'?"),
+        ('tokn = "sh7f3a"', "serve.tokn: unknown; did you mean 'token'?"),
         ('checkpoint = "x"', "serve.checkpoint: belongs in [sink]"),
     ],
 )
@@ -112,7 +112,7 @@ def test_the_token_is_never_shown(how, job, monkeypatch):
     """Also where it is wrong, or something else in the job quotes it."""
     token = f"{TOKEN} "
     monkeypatch.setenv("PLAIN", token)
-    line = {"in the file": json.dumps(token), "from the environment": '"${PLAIN}"', "by --set": '"x"'}[how]
+    line = {"in the file": json.dumps(token), "from the environment": '"${PLAIN}"', "by --set": '"short-7f3a"'}[how]
     sets = ["--set", f"serve.token={token!r}"] if how == "by --set" else []
     path = job(f"[serve]\ntoken = {line}\n")
     told = CliRunner().invoke(group, ["check", path, "--engine", "serve", *sets, "--set", f"query.item={token}"])

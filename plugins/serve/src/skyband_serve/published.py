@@ -72,11 +72,13 @@ class Board:
         self.now = Published(since=self.clock())
 
     def publish(self, turn: int, answers: pa.Table, about: Mapping[str, Any]) -> None:
-        """Replace what is served by what holds after a turn, once the sink has its answers.
+        """Replace what is served by what holds after a turn, once the sink has its answers; nothing without a port.
 
         `about` may have watermark (microseconds), rows_in, rows_late, groups, state_bytes, position, lag (rows, by
         partition), savepoint_age (seconds) and seconds (of the turn). O(rows answered + groups with states).
         """
+        if self.settings.address is None:
+            return
         before, now, states = self.now, self.clock(), self.now.states
         recent, first = self._recent_beside(before, now, answers.nbytes if len(answers) else 0)
         if len(answers):
