@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 from contextlib import ExitStack, suppress
+from http.client import HTTPException
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -264,3 +265,23 @@ def test_the_port_closes_in_order_whatever_clients_do(large):
             assert free.connect_ex((port.host, port.port)) != 0
     assert "skyband-port" not in [thread.name for thread in threading.enumerate()]
     gc.collect()  # a connection that was left open would warn
+
+
+def test_questions_that_wait_when_the_port_closes_do_not_hold_it_up(job, monkeypatch):
+    slow, replies = Slow(checks=True), []
+    monkeypatch.setattr(endpoints.asking, "ask", lambda *_: slow)
+
+    def ask(port, number):
+        with suppress(ConnectionError, HTTPException):
+            replies.append(request(port, "/ask", last=str(number))[0])
+
+    with served(job[0]) as port:
+        asking = [threading.Thread(target=ask, args=(port, number)) for number in range(8)]
+        for thread in asking:
+            thread.start()
+        assert slow.begun.acquire(timeout=30)
+        begun = time.monotonic()
+    assert time.monotonic() - begun < 10
+    for thread in asking:
+        thread.join()
+    assert set(replies) <= {500, 503} and "warning" not in port.out.getvalue()

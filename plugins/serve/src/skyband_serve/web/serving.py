@@ -60,8 +60,8 @@ def serving(job: CheckedJob, board: Board, settings: ServeSettings, progress: Pr
             yield address
         finally:
             server.should_exit = True
-            app.stop()
             thread.join()
+            app.stop()
             board.listeners.remove(figures.take)
             progress.listeners.remove(figures.run.tell)
 
