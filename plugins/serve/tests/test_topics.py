@@ -64,7 +64,10 @@ def message(number):
 
 
 def rows(folder, table):
+    """The rows of a table; none where it is not there yet."""
     with closing(sqlite3.connect(folder / "board.db")) as board:
+        if not board.execute("SELECT 1 FROM sqlite_master WHERE name = ?", [table]).fetchone():
+            return []
         return sorted(map(str, board.execute(f'SELECT * FROM "{table}"')))
 
 

@@ -147,7 +147,7 @@ class Service:
             self.progress.note(f"warning: the job stays as it was: {error}")
             return self
         self.close()
-        after.totals = self.totals
+        after.totals, self.board.job = self.totals, job
         self.progress.note("the job has changed" if job.query != self.job.query else "the job was read")
         return after
 

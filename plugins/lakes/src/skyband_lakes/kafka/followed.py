@@ -119,10 +119,9 @@ class FollowedTopic(Followed):
         waiting = self._waiting[number]
         begin = self._next.get(number, waiting.offsets[0] if waiting.offsets else None)
         _, high = self._consumer.get_watermark_offsets(self.topic.partition(number), cached=True)
-        end = max(high, self._ends.get(number, -1))
-        if end < 0 or begin is None:
-            return len(waiting) if number in self._ends else max(len(waiting), 1)
-        return max(end - begin, len(waiting))
+        if number in self._ends and self._ends[number] >= high:  # the offsets before its end may have no messages
+            return len(waiting)
+        return max(len(waiting), 1 if begin is None else high - begin)
 
     @property
     def caught_up(self) -> bool:
