@@ -49,7 +49,7 @@ class NearDuplicates(EachRow):
 
     def answer(self, rows: list[Row], place: int) -> Iterator[Row]:
         row = rows[place]
-        matches = self.found(rows, place)
+        matches = self.matches_of(rows, place, {})
         answer = {"time": row["ts"], "id": row["id"]}
         if self.output == "kept":
             if not matches:
@@ -62,8 +62,8 @@ class NearDuplicates(EachRow):
         if not matches and self.output == "rows":
             yield {**answer, "match": None, "match_time": None, "similarity": None, "match_g": None}
 
-    def found(self, rows: list[Row], place: int) -> list[tuple[float, int]]:
-        """(similarity, place) of the matches of a row, the most similar first."""
+    def matches_of(self, rows: list[Row], place: int, dropped: dict[int, bool]) -> list[tuple[float, int]]:
+        """(similarity, place) of the matches of a row, the most similar first; dropped: which rows are, once known."""
         limit = Fraction(str(self.threshold))
         own, found = set(rows[place]["words"] or ()) - {None}, []
         for other in range(place):
@@ -74,7 +74,9 @@ class NearDuplicates(EachRow):
                 continue
             exact, answered = similar(self.similarity, own, words)
             if exact >= (limit**2 if self.similarity == "cosine" else limit):
-                if self.first and self.found(rows, other):
-                    continue  # it was dropped itself
+                if self.first and other not in dropped:
+                    dropped[other] = bool(self.matches_of(rows, other, dropped))
+                if dropped.get(other):
+                    continue
                 found.append((-exact, other, answered))
         return [(answered, other) for _, other, answered in sorted(found)]

@@ -18,7 +18,7 @@ def play(make: type[Oracle], seed: int) -> int:
     """Play the stream of a seed, sometimes resumed from a snapshot. Returns how many steps were compared."""
     random = Random(seed)
     oracle = make(random)
-    rows, schema, most = oracle.stream(), pa.schema(oracle.types), random.choice((1, 4, 15))
+    rows, schema, most = oracle.stream(), pa.schema(oracle.types), random.choice((1, 4, 15, 60))
     table = Table(oracle) if oracle.query.get("answers") == "changes" else None
     run, arrivals, steps = LocalRun.start(oracle.query, schema, oracle.backends), Arrivals(oracle), 0
     try:

@@ -75,13 +75,16 @@ class Oracle(ABC):
     def stream(self) -> list[Row]:
         """The rows, in the order in which they arrive."""
         random, time, rows, seen = self.random, self.random.randrange(-60, 60), [], set[int]()
-        for number in range(random.choice((3, 12, 40))):
-            time += random.choice((0, 0, 0, 1, 1, 2, 3, random.choice((5, 9, 45))))
+        many = random.random() < 0.1  # groups, which are then answered together
+        names = [f"group {number}" for number in range(40)] if many else ["a", "a", "b", "", None]
+        for number in range(120 if many else random.choice((3, 12, 40))):
+            if not many or number % 9 == 0:
+                time += random.choice((0, 0, 0, 1, 1, 2, 3, random.choice((5, 9, 45))))
             at = None if random.random() < 0.03 else time - random.choice((0, 0, 0, 0, 1, 2, 5, 9))
             if self.unique_times and at in seen:
                 continue
             seen.add(at)
-            row: Row = {"ts": at, "g": random.choice(("a", "a", "b", "", None))}
+            row: Row = {"ts": at, "g": random.choice(names)}
             row |= {"h": random.choice((0.0, -0.0, math.nan, 2.5, None))}
             row |= {"src": random.choice(("west", "east", "east", None))}
             rows.append(row | self.columns(number))
@@ -178,9 +181,8 @@ class EachRow(Oracle):
 
     def due(self, group: list[Row], before: float, until: float) -> Iterator[Row]:
         for place, row in enumerate(group):
-            answers = list(self.answer(group, place)) if row["ts"] < until else []
             if before <= row["ts"] < until:
-                yield from answers
+                yield from self.answer(group, place)
 
 
 def alike(value: Any) -> Any:

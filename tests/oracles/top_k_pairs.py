@@ -31,7 +31,7 @@ class TopKPairs(AtMoments):
     def columns(self, number: int) -> Row:
         random = self.random
         side = random.choice(("left", "right", "left", "right", None))
-        return {"id": random.choice((number, -number, 100 - number)), "words": tokens(random), "side": side}
+        return {"id": random.choice((number, -number, 1000 - number)), "words": tokens(random), "side": side}
 
     def keeps(self, row: Row) -> bool:
         return any(word is not None for word in row["words"] or ()) and not (self.sides and row["side"] is None)
