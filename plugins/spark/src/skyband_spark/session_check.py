@@ -127,7 +127,7 @@ def _workers(session: Any) -> Iterator[Finding]:
     """What the Python workers have; they are looked at without Skyband, which they may lack."""
     try:
         tasks = min(_WORKERS, int(session.sparkContext.defaultParallelism))
-    except Exception:  # Spark Connect has no context, and raises an error of its own for it
+    except Exception:  # Spark Connect has no context, and raises another error
         tasks = 2
     names = sorted(_distributions())
     try:

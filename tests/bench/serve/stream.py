@@ -1,7 +1,7 @@
 """What one service takes: CPU and memory for each message of a topic, and how soon an answer is in a table.
 
-python tests/bench/serve_stream.py backlog --messages 1000000      a topic that is full before the service starts
-python tests/bench/serve_stream.py live --rate 20000 --seconds 60  messages with the time of now, answers each second
+python tests/bench/serve/stream.py backlog --messages 1000000      a topic that is full before the service starts
+python tests/bench/serve/stream.py live --rate 20000 --seconds 60  messages with the time of now, answers each second
 """
 
 import argparse
@@ -19,7 +19,7 @@ from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "systems"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "systems"))
 
 import kafka_broker
 

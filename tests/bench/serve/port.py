@@ -1,6 +1,6 @@
 """Measures the port of `skyband serve`: its start, its memory, and questions to it.
 
-    python tests/bench/serve_port.py [--asks 2000] [--rows 200000] [--publish MILLISECONDS | --beside ROWS]
+    python tests/bench/serve/port.py [--asks 2000] [--rows 200000] [--publish MILLISECONDS | --beside ROWS]
 
 One group's state: rows of an hour, 1 in 4 of them of another item or size. A client in another process asks over one
 connection, each time for something else, so that no reply is given twice. By kind: KB of the state; milliseconds of a
