@@ -39,8 +39,8 @@ _TICK = 1.0
 """Seconds between two ticks of the clock while no rows arrive."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 10.0
 """Seconds between tries to reach a sink that is away."""
-_POLL = 0.05
-"""Seconds between two looks for rows."""
+_POLL = 0.01
+"""Seconds between two looks for rows, besides those that a source itself waits for them."""
 
 
 @define
