@@ -30,6 +30,11 @@ def followed(broker, topic, **options):
     return format_named("kafka", None).follow(TableKeys(options=keys, schema=COLUMNS, stream=True))
 
 
+def producer_of(options):
+    confluent_kafka = pytest.importorskip("confluent_kafka", reason="needs the extra kafka")
+    return confluent_kafka.Producer(options)
+
+
 def message(number):
     return json.dumps({"ts": f"2026-01-01T00:00:{number % 60:02}Z", "client": f"c{number}"})
 
@@ -80,10 +85,45 @@ def test_it_resumes_where_it_was_and_sees_what_has_come_since(broker, topic):
     second.close()
 
 
+def test_a_position_says_where_partitions_start_that_had_no_message_yet(broker, topic):
+    kafka_broker.send(broker, topic, map(message, range(5)))
+    source = followed(broker, topic, startingOffsets=json.dumps({topic: {"0": 3, "1": 0}}))
+    assert json.loads(source.offset) == {topic: {"0": 3, "1": 0}}
+    assert [some for _, some in parts_to_the_end(source)] == [["c3", "c4"]]
+    assert json.loads(source.offset) == {topic: {"0": 5, "1": 0}}
+    source.close()
+
+
 def test_the_limit_of_a_micro_batch_is_kept(broker, topic):
     kafka_broker.send(broker, topic, map(message, range(25)))
     source = followed(broker, topic, maxOffsetsPerTrigger="10")
     assert max(len(some) for _, some in parts_to_the_end(source)) <= 10
+    source.close()
+
+
+def test_a_limit_may_be_less_than_the_partitions_or_more_than_the_library_gives(broker, topic):
+    producer = producer_of({"bootstrap.servers": broker, "log_level": "0"})
+    for number in range(10):
+        producer.produce(topic, message(number), partition=number % 2)
+    producer.flush()
+    for most in (1, 3_000_000):
+        source = followed(broker, topic, maxOffsetsPerTrigger=str(most))
+        found = [some for _, some in parts_to_the_end(source)]
+        assert sorted(client for some in found for client in some) == [f"c{number}" for number in range(10)]
+        assert max(map(len, found)) <= most
+        source.close()
+
+
+def test_marks_of_transactions_do_not_count_as_lag(broker, topic):
+    producer = producer_of({"bootstrap.servers": broker, "log_level": "0", "transactional.id": topic})
+    producer.init_transactions(30)
+    for turn in range(3):
+        producer.begin_transaction()
+        producer.produce(topic, message(turn), partition=turn % 2)
+        producer.commit_transaction(30)
+    source = followed(broker, topic)
+    assert sorted(client for _, some in parts_to_the_end(source) for client in some) == ["c0", "c1", "c2"]
+    assert source.lag == {"0": 0, "1": 0}
     source.close()
 
 

@@ -20,6 +20,8 @@ _NEW_PARTITIONS = 60.0
 _QUEUED = {"queued.max.messages.kbytes": "16384"}
 """Kilobytes that wait in the consumer, so that its memory does not follow the lag."""
 _WAIT = 0.01
+_MOST_AT_ONCE = 1_000_000
+"""Messages that the library gives in one call."""
 
 
 @define(eq=False)
@@ -86,10 +88,14 @@ class FollowedTopic(Followed):
         behind = {number: self._behind(number) for number, waiting in self._waiting.items()}
         shares = [len(self._waiting[number]) / lag for number, lag in behind.items() if lag]
         share = min(*shares, most / max(sum(behind.values()), 1), 1.0) if len(shares) > 1 else 1.0
+        furthest = max(behind, key=lambda number: behind[number])
         part, messages = dict[str, list[int]](), Messages([], [], [])
         for number, lag in behind.items():
             waiting = self._waiting[number]
-            count = min(int(lag * share), len(waiting), most)
+            count = int(lag * share)
+            if number == furthest and share > 0:
+                count = max(count, 1)  # so that it advances where all shares are less than a message
+            count = min(count, len(waiting), most)
             if count:
                 part[str(number)] = [self._next.get(number, waiting.offsets[0]), waiting.offsets[count - 1] + 1]
                 waiting.hand_over(count, number, messages)
@@ -100,7 +106,7 @@ class FollowedTopic(Followed):
 
     def _consume(self, most: int) -> None:
         """Take what has arrived; a partition with enough waiting here is paused, so that the others come."""
-        for event in self._consumer.consume(most, _WAIT):
+        for event in self._consumer.consume(min(most, _MOST_AT_ONCE), _WAIT):
             number, error = event.partition(), event.error()
             if error is None:
                 self._waiting[number].add(event)
@@ -115,13 +121,16 @@ class FollowedTopic(Followed):
         self._paused = full
 
     def _behind(self, number: int) -> int:
-        """The offsets between what was taken of a partition and its end; 1 at the least where that is not known."""
-        waiting = self._waiting[number]
-        begin = self._next.get(number, waiting.offsets[0] if waiting.offsets else None)
+        """The offsets between what was taken of a partition and its end; 1 at the least where that is not known.
+
+        Where its end was reached, only the messages that wait count: the last offsets may be marks of transactions.
+        """
+        waiting, reached = self._waiting[number], self._ends.get(number, -1)
         _, high = self._consumer.get_watermark_offsets(self.topic.partition(number), cached=True)
-        if number in self._ends and self._ends[number] >= high:  # the offsets before its end may have no messages
+        if reached >= max(high, 0):
             return len(waiting)
-        return max(len(waiting), 1 if begin is None else high - begin)
+        begin = self._next.get(number, waiting.offsets[0] if waiting.offsets else None)
+        return max(len(waiting), 1 if high < 0 or begin is None else high - begin)
 
     @property
     def caught_up(self) -> bool:
@@ -159,7 +168,8 @@ class FollowedTopic(Followed):
 
     @property
     def offset(self) -> str:
-        return json.dumps({self.topic.name: {str(number): self._next[number] for number in sorted(self._next)}})
+        offsets = {number: start for number, start in self.topic.starts.items() if start != EARLIEST} | self._next
+        return json.dumps({self.topic.name: {str(number): offset for number, offset in sorted(offsets.items())}})
 
     def close(self) -> None:
         if self._consumer is not None:
