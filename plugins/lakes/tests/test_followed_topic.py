@@ -139,3 +139,11 @@ def test_a_position_of_something_else_is_refused(offset):
     source = followed("127.0.0.1:9", "clicks")
     with pytest.raises(SnapshotError, match="it belongs to another source"):
         source.resume(offset)
+
+
+def test_a_stream_that_resumes_is_not_at_the_end_before_it_has_looked(broker, topic):
+    kafka_broker.send(broker, topic, map(message, range(5)))
+    source = followed(broker, topic)
+    source.resume(json.dumps({topic: {"0": 3, "1": 0}}))
+    assert [some for _, some in parts_to_the_end(source)] == [["c3", "c4"]]
+    source.close()
