@@ -130,6 +130,10 @@ class FollowedFiles(FollowedSource):
         (log / f"{number}.compact").write_text("\n".join(["v1", *entries]), "utf-8")
         return Position(source_facts(self.source), json.dumps({"logOffset": number}), log)
 
+    @property
+    def place(self) -> str:
+        return f"{len(self._times):,} files read"
+
 
 def _as_uri(name: str) -> str:
     """A file as Spark names it."""

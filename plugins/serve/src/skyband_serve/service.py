@@ -263,7 +263,8 @@ class Service:
         totals = self.totals
         about = {
             "watermark": totals.watermark, "rows_in": totals.rows_in, "rows_late": totals.rows_late,
-            "groups": totals.groups, "state_bytes": totals.state_bytes, "lag": self.source.lag, "seconds": seconds,
+            "groups": totals.groups, "state_bytes": totals.state_bytes, "lag": self.source.lag,
+            "position": self.source.place, "seconds": seconds,
             "savepoint_age": time.monotonic() - self._saved_at,
         }  # fmt: skip
         self.board.publish(self.number, answers, about)

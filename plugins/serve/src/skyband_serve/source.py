@@ -48,6 +48,11 @@ class FollowedSource(ABC):
     def position(self, log: Path) -> Position:
         """Where it is now, in Spark's notation; `log`: a folder for Spark's log of files, where it has one."""
 
+    @property
+    @abstractmethod
+    def place(self) -> str:
+        """Where it is now, for people."""
+
     def close(self) -> None:
         """Release what it holds."""
         return

@@ -53,5 +53,9 @@ class FollowedTable(FollowedSource):
     def position(self, log: Path) -> Position:  # noqa: ARG002 - only files have a log
         return Position(source_facts(self.source), self.followed.offset, None)
 
+    @property
+    def place(self) -> str:
+        return self.followed.offset
+
     def close(self) -> None:
         self.followed.close()
