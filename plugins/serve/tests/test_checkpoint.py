@@ -75,6 +75,15 @@ def test_a_damaged_savepoint_is_passed_over_for_the_one_before(folder, finished)
     assert missing <= 1, "the turn after the savepoint was done again"
 
 
+def test_a_damaged_savepoint_is_made_again_where_nothing_comes_after_it(folder):
+    last = whole_states(folder)[-1]
+    whole_before = last.read_bytes()
+    damage(last)
+    run(folder, "source.finish=false")
+    assert last.read_bytes() == whole_before and len(savepoints(folder)) == 2
+    assert "warning" not in run(folder, "source.finish=false")
+
+
 @pytest.mark.parametrize("name", ["states/00000.skyband", "savepoint.json", "source"])
 def test_where_both_are_damaged_nothing_starts(folder, name):
     before = sorted(path.name for path in (folder / "counts").iterdir())
@@ -155,6 +164,13 @@ def test_a_job_that_must_not_resume_is_refused_by_its_key(folder, sets, message)
     assert sorted(path.name for path in (folder / "counts").iterdir()) == before
 
 
+@pytest.mark.parametrize("content", ["[]", '{"id": 7}', "{}", "no json"])
+def test_a_damaged_stream_id_is_an_error(folder, content):
+    (folder / "checkpoint" / "skyband-stream.json").write_text(content)
+    with pytest.raises(SnapshotError, match=r"damaged: .*skyband-stream.json'.*[:;] restore it from a backup"):
+        run(folder)
+
+
 def test_a_stream_id_that_is_gone_is_an_error(folder):
     (folder / "checkpoint" / "skyband-stream.json").unlink()
     with pytest.raises(SnapshotError, match=r"skyband-stream.json' is gone: restore it from a backup"):
@@ -204,3 +220,73 @@ def test_turns_after_a_savepoint_whose_log_was_not_begun_are_found(tmp_path):
     checkpoint.close()
     starts = {path and path.name: [turn.number for turn in turns] for path, turns in Checkpoint(tmp_path).starts()}
     assert starts == {"000003": [4, 5], None: [1, 2, 3, 4, 5]}
+
+
+def test_a_fallback_keeps_its_turns_though_a_kill_left_no_log_for_it(tmp_path):
+    checkpoint = Checkpoint(tmp_path)
+    checkpoint.begin()
+    for number in range(1, 6):
+        checkpoint.intend(Turn(number, rows=[number]))
+        if number == 3:
+            checkpoint.place_of(3).mkdir()  # and then it was killed
+    checkpoint.place_of(5).mkdir()
+    checkpoint.saved(5)
+    checkpoint.close()
+    starts = {path and path.name: [turn.number for turn in turns] for path, turns in Checkpoint(tmp_path).starts()}
+    assert starts == {"000005": [], "000003": [4, 5], None: [1, 2, 3, 4, 5]}
+
+
+def test_an_older_savepoint_without_all_turns_since_is_an_error(tmp_path):
+    checkpoint = Checkpoint(tmp_path)
+    checkpoint.begin()
+    for number in (1, 2):
+        checkpoint.intend(Turn(number, rows=[number]))
+    checkpoint.close()
+    for number in (1, 4):
+        checkpoint.place_of(number).mkdir()
+    starts = Checkpoint(tmp_path).starts()
+    assert [turn.number for turn in next(starts)[1]] == []
+    with pytest.raises(SnapshotError, match="damaged: the turns after 2 are gone, up to turn 4"):
+        next(starts)
+
+
+def test_a_new_stream_takes_no_folder_of_others_for_a_savepoint(tmp_path):
+    rows_in(tmp_path)
+    (tmp_path / "job.toml").write_text(JOB.format(sink=FOLDER))
+    others = [tmp_path / "checkpoint" / name for name in ("2024", "202511", "²")]
+    for path in others:
+        path.mkdir(parents=True)
+    with pytest.raises(JobError, match=r"sink.checkpoint: .* has a folder '202511', which this stream did not write"):
+        run(tmp_path)
+    others[1].rmdir()
+    run(tmp_path)
+    assert others[0].is_dir() and others[2].is_dir()
+
+
+def test_a_start_removes_what_a_kill_left_of_a_savepoint(folder):
+    checkpoint = folder / "checkpoint"
+    left = [checkpoint / ".parts" / "rows", checkpoint / f".000123.{'0a' * 16}.partial" / "states"]
+    for path in left:
+        path.mkdir(parents=True)
+    run(folder)
+    assert not any(path.parent.exists() for path in left)
+
+
+def test_a_start_without_a_savepoint_does_not_take_one_that_a_killed_start_copied(tmp_path, folder):
+    checkpoint = Checkpoint(tmp_path)
+    shutil.copytree(savepoints(folder)[-1], checkpoint.place_of(0))
+    checkpoint.begin()
+    assert [path for path, _ in checkpoint.starts()] == [None]
+
+
+def test_a_savepoint_without_a_log_of_its_own_is_made_once(tmp_path, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Checkpoint, "saved", full)
+    monkeypatch.setattr(service, "_SHARE", 0)
+    rows_in(tmp_path)
+    (tmp_path / "job.toml").write_text(JOB.format(sink=FOLDER))
+    assert "warning: no savepoint after turn 6: No space" in run(tmp_path, "source.finish=false")
+    monkeypatch.undo()
+    assert [path.name for path in savepoints(tmp_path)][-1] == "000006" and "warning" not in run(tmp_path)

@@ -7,6 +7,7 @@ turns/000123.log     the turns after it
 """
 
 import json
+import re
 import shutil
 import uuid
 from collections.abc import Iterator
@@ -23,6 +24,8 @@ from skyband_jobs.running.savepoint import Savepoint, sync_folder
 from skyband_serve.turns import Turn, TurnLog, later_turns
 
 _STREAM, _TURNS, _PARTS = "skyband-stream.json", "turns", ".parts"
+_NUMBER = re.compile("[0-9]{6}|[1-9][0-9]{6,}")
+_PARTIAL = re.compile(r"\.[0-9]{6,}\.[0-9a-f]{32}\.partial")
 _MOST = 2
 _SPARKS = ("offsets", "commits")
 
@@ -58,19 +61,22 @@ class Checkpoint:
         path = self.folder / _STREAM
         try:
             record = json.loads(path.read_text("utf-8"))
-            return record if isinstance(record["id"], str) else {}
+            if isinstance(record["id"], str):
+                return dict(record)
         except FileNotFoundError:
             if self.has_turns:
                 raise SnapshotError(f"damaged: {str(path)!r} is gone: {_REMEDY}") from None
             return None
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise SnapshotError(f"damaged: {str(path)!r}: {type(error).__name__}: {error}; {_REMEDY}") from error
+        raise SnapshotError(f"damaged: {str(path)!r} names no stream: {_REMEDY}")
 
     def begin(self, started_from: Path | None = None) -> None:
         """Make a new stream, from the beginning or from a savepoint; go on with the one that is here.
 
-        Raises EngineError where that one started otherwise.
+        Raises EngineError where that one started otherwise, ConfigError where the folder has others' files.
         """
+        self._remove_unfinished()
         origin = None if started_from is None else savepoint.read(started_from).id
         if self.stream is not None:
             if origin not in (None, self._from):
@@ -78,9 +84,12 @@ class Checkpoint:
                 remedy = "run the job without --from to resume it, or choose another sink.checkpoint and sink"
                 raise EngineError(f"{message}: {remedy}")
             return
+        first = self.place_of(0)
+        shutil.rmtree(first, ignore_errors=True)  # of a start that was killed
+        if foreign := self._savepoints():
+            message = f"{str(self.folder)!r} has a folder {foreign[0].name!r}, which this stream did not write"
+            raise ConfigError(Problem("sink.checkpoint", f"{message}: choose an empty folder"))
         if started_from is not None:
-            first = self.place_of(0)
-            shutil.rmtree(first, ignore_errors=True)  # of a start that was killed
             shutil.copytree(started_from, first)
             savepoint.to_disk(first)
         self.stream, self._from = uuid.uuid4().hex, origin
@@ -93,12 +102,13 @@ class Checkpoint:
 
         Raises SnapshotError where a log is damaged.
         """
-        logs = self._logs()
-        for path in self._savepoints():
-            yield path, list(later_turns(logs, int(path.name)))
+        logs, savepoints = self._logs(), self._savepoints()
+        newest = max((int(path.name) for path in savepoints), default=0)
+        for path in savepoints:
+            yield path, list(later_turns(logs, int(path.name), newest))
         is_first = not logs or int(logs[0].stem) == 0
         if self._from is None and is_first:
-            yield None, list(later_turns(logs, 0))
+            yield None, list(later_turns(logs, 0, newest))
 
     def intend(self, turn: Turn) -> None:
         """Write a turn down before it is done. Raises OSError where the disk is full or fails."""
@@ -127,9 +137,14 @@ class Checkpoint:
         for path in savepoints[_MOST:]:
             shutil.rmtree(path)
         oldest = int(savepoints[_MOST - 1].name) if len(savepoints) >= _MOST else 0
-        for log in self._logs():
-            if int(log.stem) < oldest:
-                log.unlink()
+        for log in [path for path in self._logs() if int(path.stem) <= oldest][:-1]:
+            log.unlink()
+
+    def drop_after(self, number: int) -> None:
+        """Remove savepoints after this turn, which were passed over as damaged, to make them again."""
+        for path in self._savepoints():
+            if int(path.name) > number:
+                shutil.rmtree(path)
 
     def close(self) -> None:
         """Close the log."""
@@ -137,14 +152,20 @@ class Checkpoint:
             self._log.close()
             self._log = None
 
+    def _remove_unfinished(self) -> None:
+        """Remove what processes left that were killed while they made a savepoint."""
+        for path in self.folder.iterdir():
+            if path.name == _PARTS or _PARTIAL.fullmatch(path.name):
+                shutil.rmtree(path)
+
     def _savepoints(self) -> list[Path]:
         """Newest first."""
-        named = [path for path in self.folder.iterdir() if path.name.isdigit() and path.is_dir()]
+        named = [path for path in self.folder.iterdir() if _NUMBER.fullmatch(path.name) and path.is_dir()]
         return sorted(named, key=lambda path: -int(path.name))
 
     def _logs(self) -> list[Path]:
         """Oldest first."""
-        named = [path for path in (self.folder / _TURNS).glob("*.log") if path.stem.isdigit()]
+        named = [path for path in (self.folder / _TURNS).glob("*.log") if _NUMBER.fullmatch(path.stem)]
         return sorted(named, key=lambda path: int(path.stem))
 
     def _log_after(self, number: int) -> Path:
@@ -159,7 +180,7 @@ def read_whole(folder: Path) -> tuple[Savepoint, list[bytes]]:
     try:
         contents = savepoint.read(folder)
         snapshots = contents.snapshots()
-    except EngineError as error:
+    except (EngineError, OSError) as error:
         raise SnapshotError(str(error)) from error
     for blob in snapshots:
         snapshot.decode(blob)  # so that what a job refuses later is about the job

@@ -295,6 +295,7 @@ class Service:
         self._saved_at, self._saving = time.monotonic(), time.monotonic() - begun
 
     def _write_savepoint(self) -> None:
+        self.checkpoint.drop_after(self._saved)
         parts = self.checkpoint.parts_folder()
         positions = [
             None if reader is None else reader.position(parts / name)
@@ -306,5 +307,5 @@ class Service:
         savepoint.write(
             self.checkpoint.place_of(self.number), self.job.query, [snapshot], self.run.watermark, versions, *positions
         )
-        self.checkpoint.saved(self.number)
         self._saved = self.number
+        self.checkpoint.saved(self.number)

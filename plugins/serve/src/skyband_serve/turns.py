@@ -7,7 +7,7 @@ turn was never begun.
 import errno
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -102,10 +102,10 @@ def _parsed(line: bytes) -> Turn | None:
         return None
 
 
-def later_turns(logs: Iterable[Path], number: int) -> Iterator[Turn]:
+def later_turns(logs: Sequence[Path], number: int, least: int = 0) -> Iterator[Turn]:
     """The turns after this number, in logs in order; a log goes on after a savepoint whose own was not begun.
 
-    Raises SnapshotError where one is missing.
+    Raises SnapshotError where one is missing. least: the last turn that was surely done.
     """
     for path in logs:
         for turn in turns_in(path):
@@ -115,3 +115,5 @@ def later_turns(logs: Iterable[Path], number: int) -> Iterator[Turn]:
                 raise SnapshotError(f"damaged: {str(path.parent)!r} has turn {turn.number} after {number}: {_DAMAGED}")
             number = turn.number
             yield turn
+    if number < least:
+        raise SnapshotError(f"damaged: the turns after {number} are gone, up to turn {least}: {_DAMAGED}")
