@@ -3,11 +3,14 @@
 import os
 import resource
 import shutil
+import signal
 from contextlib import contextmanager
 from io import StringIO
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from skyband.errors import EngineError, SkybandError, SnapshotError
+from skyband.errors import EngineError, InputError, SkybandError, SnapshotError
 from skyband_jobs import JobError, run_job
 from skyband_jobs.job.progress import Progress
 from skyband_jobs.running.stream_lock import in_use
@@ -15,15 +18,16 @@ from skyband_serve import service
 from skyband_serve.checkpoint import Checkpoint
 from skyband_serve.turns import Turn, TurnLog, turns_in
 
-from .test_kills import FOLDER, JOB, OFTEN, TO_THE_END, rows_in, whole
+from .test_kills import FOLDER, JOB, KILLER, OFTEN, TO_THE_END, rows_in, whole
+from .test_kills import service as start
 
 ARGUMENTS = [text for text in (*TO_THE_END, *OFTEN) if text != "--set"]
 
 
-def run(folder, *sets):
+def run(folder, *sets, savepoint=None):
     """Run the job of a folder to its end; returns what it said."""
     out = StringIO()
-    run_job(folder / "job.toml", [*ARGUMENTS, *sets], "serve", Progress(out))
+    run_job(folder / "job.toml", [*ARGUMENTS, *sets], "serve", Progress(out), savepoint)
     return out.getvalue()
 
 
@@ -204,7 +208,7 @@ def test_a_turn_that_the_disk_has_no_room_for_is_not_written_down(tmp_path, room
 def test_a_full_disk_is_an_error_and_the_next_start_resumes(tmp_path, finished, room):
     rows_in(tmp_path)
     (tmp_path / "job.toml").write_text(JOB.format(sink=FOLDER))
-    with room_for(room), pytest.raises(SkybandError, match="cannot be written: File too large"):
+    with room_for(room), pytest.raises(SkybandError, match=r"cannot be written: (File too large|No space)"):
         run(tmp_path)
     run(tmp_path)
     assert (whole(tmp_path, "counts"), whole(tmp_path, "late")) == (whole(finished, "counts"), whole(finished, "late"))
@@ -290,3 +294,56 @@ def test_a_savepoint_without_a_log_of_its_own_is_made_once(tmp_path, monkeypatch
     assert "warning: no savepoint after turn 6: No space" in run(tmp_path, "source.finish=false")
     monkeypatch.undo()
     assert [path.name for path in savepoints(tmp_path)][-1] == "000006" and "warning" not in run(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "sink", [FOLDER, 'format = "sql"\nurl = "sqlite:///{folder}/board.db"\ntable = "counts"'], ids=["folder", "sql"]
+)
+def test_an_older_copy_of_a_checkpoint_is_refused_where_the_sink_is_ahead(tmp_path, sink):
+    rows_in(tmp_path)
+    (tmp_path / "job.toml").write_text(JOB.format(sink=sink.format(folder=tmp_path)))
+    later = sorted((tmp_path / "in").iterdir())[6:]
+    hidden = [path.rename(path.with_name(f"_{path.name}")) for path in later]
+    run(tmp_path, "source.finish=false")
+    shutil.copytree(tmp_path / "checkpoint", tmp_path / "copy")
+    for path in hidden:
+        path.rename(path.with_name(path.name[1:]))
+    run(tmp_path)
+    shutil.rmtree(tmp_path / "checkpoint")
+    shutil.copytree(tmp_path / "copy", tmp_path / "checkpoint")
+    with pytest.raises(
+        SnapshotError, match=r"a sink has turn 7, but the checkpoint .* ends with 3: it is an older copy"
+    ):
+        run(tmp_path)
+
+
+def test_a_job_that_changed_after_a_kill_does_not_do_its_turns_again(tmp_path, finished):
+    rows_in(tmp_path)
+    (tmp_path / "job.toml").write_text(JOB.format(sink=FOLDER))
+    killed = start(tmp_path, "-c", KILLER, "9", *TO_THE_END)
+    assert killed.returncode == -signal.SIGKILL and whole(tmp_path, "counts")
+    changed = 'query.windows=["1 minute", "30 seconds"]'
+    with pytest.raises(JobError, match=r"query.windows: was .* for micro-batches that are done again after a kill"):
+        run(tmp_path, changed)
+    run(tmp_path)
+    assert (whole(tmp_path, "counts"), whole(tmp_path, "late")) == (whole(finished, "counts"), whole(finished, "late"))
+    run(tmp_path, changed)
+
+
+def test_bad_rows_may_be_allowed_where_one_ended_a_turn(tmp_path):
+    rows_in(tmp_path)
+    (tmp_path / "job.toml").write_text(JOB.format(sink=FOLDER))
+    path = tmp_path / "in" / "007.parquet"
+    times, rows = path.stat().st_mtime, pq.read_table(path)
+    pq.write_table(rows.set_column(2, "status", pa.array([500] * len(rows))), path)
+    os.utime(path, (times, times))
+    sources = ["query.source=status", "query.sources=[200, 404]"]
+    with pytest.raises(InputError, match="500"):
+        run(tmp_path, *sources, "query.bad_rows=fail")
+    assert "120" in run(tmp_path, *sources, "query.bad_rows=count")
+
+
+def test_a_savepoint_of_another_source_is_refused(folder):
+    saved = savepoints(folder)[-1]
+    with pytest.raises(JobError, match=r"source.where: was nothing when the savepoint was made"):
+        run(folder, "source.where=status = 200", "sink.path=new", "sink.checkpoint=new too", savepoint=saved)

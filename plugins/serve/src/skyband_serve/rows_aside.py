@@ -30,6 +30,11 @@ class RowsAside:
         counts = [each.dropped.get(reasons.BAD, 0) if self.name == BAD else each.rows_late for each in (before, after)]
         check_sum(counts[1] - counts[0], sum(map(len, self._rows)), f"{key_of(self.name)} took them")
 
+    def latest(self) -> int | None:
+        """The last turn whose rows are there, if any."""
+        with told_of(self.name):
+            return self._sink.latest()
+
     def write(self, number: int) -> None:
         """Write the rows of a turn."""
         if self._rows:

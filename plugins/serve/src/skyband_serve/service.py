@@ -18,7 +18,7 @@ from skyband_jobs.local.run import sorted_answers, take_metrics
 from skyband_jobs.running import savepoint
 from skyband_jobs.running.broadcast import all_columns
 from skyband_jobs.running.checkpoint_record import check_goes_on
-from skyband_jobs.running.savepoint import Savepoint, checkpoint_of
+from skyband_jobs.running.savepoint import Savepoint, checkpoint_of, source_facts
 from skyband_jobs.tables.model import AVAILABLE_NOW
 
 from skyband_serve.checkpoint import Checkpoint, read_whole
@@ -30,6 +30,7 @@ from skyband_serve.signals import Signals
 from skyband_serve.sinks import TurnSink, open_sink
 from skyband_serve.source import FollowedSource
 from skyband_serve.turns import Turn
+from skyband_serve.turns_of_job import answers_of, check_as_before
 
 TRIGGER = 0.1
 """Seconds between the starts of two turns, unless `sink.trigger` says otherwise."""
@@ -68,6 +69,8 @@ class Service:
     _tick: int = field(default=0, init=False)
     _started: int = field(init=False)
     _ticked_at: float = field(default=0.0, init=False)
+    _is_job_noted: bool = field(default=False, init=False)
+    """Whether a turn of this run, since the last savepoint, has noted the job."""
     _sink: TurnSink = field(init=False)
     _asides: list[RowsAside] = field(init=False)
 
@@ -98,11 +101,13 @@ class Service:
             except SnapshotError as error:
                 failures.append(error)
                 continue
+            check_as_before(job, turns)
             if saved is not None:
                 service._restore(*saved)
             for failure in failures:
                 progress.note(f"warning: {failure}; the one before it is used, with the turns since")
             service._open_sinks(checkpoint.stream, is_new)
+            service._check_sinks(turns[-1].number if turns else service.number)
             for turn in turns:
                 service._do(turn)
             return service
@@ -130,6 +135,14 @@ class Service:
         self._sink = open_sink(self.job, stream, is_new, schema, self.progress)
         self._asides = rows_aside(self.job, self.run, stream, is_new, self.progress)
         self._started = self._tick = time.time_ns() // 1000
+
+    def _check_sinks(self, last: int) -> None:
+        """Raise SnapshotError where a sink has a later turn than the last one: it would take no other in its place."""
+        latest = max(each or 0 for each in (self._sink.latest(), *(aside.latest() for aside in self._asides)))
+        if latest > last:
+            message = f"a sink has turn {latest}, but the checkpoint {str(self.checkpoint.folder)!r} ends with {last}"
+            remedy = "it is an older copy, or lost turns with the power: restore the newest one"
+            raise SnapshotError(f"{message}: {remedy}, or start over with a new checkpoint and a new sink")
 
     def reloaded(self, read_again: Callable[[], CheckedJob]) -> "Service":
         """The service of the job as it is now, from the state just saved; this one where the job must not change so."""
@@ -204,7 +217,8 @@ class Service:
 
     def _intend(self, turn: Turn) -> None:
         try:
-            self.checkpoint.intend(turn)
+            self.checkpoint.intend(turn if self._is_job_noted else evolve(turn, job=answers_of(self.job)))
+            self._is_job_noted = True
         except OSError as error:
             where = str(self.checkpoint.folder)
             raise EngineError(
@@ -298,8 +312,13 @@ class Service:
         self.checkpoint.drop_after(self._saved)
         parts = self.checkpoint.parts_folder()
         positions = [
-            None if reader is None else reader.position(parts / name)
-            for reader, name in ((self.source, "rows"), (self.rules, "rules"))
+            None
+            if reader is None or table is None
+            else evolve(reader.position(parts / name), source=source_facts(table))
+            for reader, table, name in (
+                (self.source, self.job.source, "rows"),
+                (self.rules, self.job.broadcast, "rules"),
+            )
         ]
         snapshot = self.run.snapshot()
         self.totals.state_bytes = len(snapshot)
@@ -307,5 +326,5 @@ class Service:
         savepoint.write(
             self.checkpoint.place_of(self.number), self.job.query, [snapshot], self.run.watermark, versions, *positions
         )
-        self._saved = self.number
+        self._saved, self._is_job_noted = self.number, False
         self.checkpoint.saved(self.number)

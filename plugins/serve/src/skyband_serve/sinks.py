@@ -30,6 +30,10 @@ class TurnSink(ABC):
     def write(self, rows: pa.Table, number: int) -> None:
         """Write the rows of a turn unless they are there. Raises ConfigError where they cannot be written."""
 
+    def latest(self) -> int | None:
+        """The last turn whose rows are there; None where that is not known, or none are."""
+        return None
+
 
 def open_sink(job: Job, stream: str, is_new: bool, schema: pa.Schema, progress: Progress) -> TurnSink:
     """The sink of a job, for rows of this schema. stream: the stream's id; is_new: whether it has done no turn yet.
@@ -78,6 +82,10 @@ class TableSink(TurnSink):
             if latest is None or number > latest:
                 self.table.write(rows, self.stream, number)
 
+    def latest(self) -> int | None:
+        with told_of_sink():
+            return self.table.latest(self.stream)
+
 
 @frozen
 class FolderSink(TurnSink):
@@ -125,6 +133,11 @@ class FolderSink(TurnSink):
             with replacing(place) as file:
                 write_table(rows, file, self.sink)
             sync_folder(self.folder)
+
+    def latest(self) -> int | None:
+        with self._system_errors():
+            names = [path.stem.removeprefix("part-") for path in self.folder.glob(f"part-*.{self.sink.format}")]
+        return max((int(name) for name in names if name.isdecimal()), default=None)
 
     @contextmanager
     def _system_errors(self) -> Iterator[None]:

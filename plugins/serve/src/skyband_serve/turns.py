@@ -34,6 +34,8 @@ class Turn:
     """The clock when the run started: earlier idle time does not count."""
     finish: bool = False
     """Whether it treats the input as complete."""
+    job: Any = None
+    """What of the job decides its answers, as `answers_of` says it; None: the same as for the turn before."""
 
 
 class TurnLog:

@@ -88,6 +88,31 @@ def fact_text(value: Any) -> str:
     return "nothing" if value is None else literal(value)
 
 
+def check_sources(job: Job, contents: Savepoint) -> None:
+    """Raise ConfigError where a position in the savepoint's sources is meaningless in the job's."""
+    second = job.broadcast if job.broadcast is not None and job.broadcast.stream else None
+    problems = _moved("source", contents.position, job.source)
+    problems += _moved(f"query.{job.query.broadcast}", contents.second, second)
+    if problems:
+        raise ConfigError(*problems)
+
+
+def _moved(key: str, position: Position | None, source: Source | None) -> list[Problem]:
+    """The differences of a source, under a key, from that of a savepoint. A source that was removed is ignored."""
+    if position is None or source is None:
+        return []
+    before, current = position.source, source_facts(source)
+    return [
+        Problem(
+            f"{key}.{name}",
+            f"was {fact_text(before.get(name))} when the savepoint was made (got {fact_text(current.get(name))}), but "
+            "it resumes where that stopped: rows would be lost or read twice; change it back",
+        )
+        for name in sorted({*before, *current})
+        if before.get(name) != current.get(name)
+    ]
+
+
 def checkpoint_of(job: Job) -> Path:
     """A stream's checkpoint on this machine. Raises ConfigError where it has none."""
     if job.sink.checkpoint is None:
@@ -135,7 +160,7 @@ def write(
             sources[name] = None if where is None else {**where.source, "offset": where.offset}
         manifest = {
             "format": FORMAT, "id": identity, "made_by": {"skyband": __version__, **versions},
-            "query": _keys(query), "watermark": watermark, **sources, "states": states,
+            "query": keys_of(query), "watermark": watermark, **sources, "states": states,
         }  # fmt: skip
         (partial / MANIFEST).write_text(json.dumps(manifest, indent=2) + "\n", "utf-8")
         to_disk(partial)
@@ -206,8 +231,8 @@ def _state(path: Path, size: int) -> bytes:
     return path.read_bytes()
 
 
-def _keys(query: Query) -> dict[str, Any]:
-    """A query's keys as data, with the files that they name read."""
+def keys_of(query: Query) -> dict[str, Any]:
+    """A query's keys as data, from which `make_query` makes it, with the files that they name read."""
     keys = attrs.asdict(query, filter=lambda entry, value: entry.init and value is not None, value_serializer=_plain)
     return {"kind": query.kind, **keys}
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from attrs import evolve
-from skyband.errors import ConfigError, EngineError, Problem, SnapshotError
+from skyband.errors import EngineError, SnapshotError
 from skyband.operator.resharding import take_over
 from skyband.version import __version__
 from skyband_jobs.running import savepoint
-from skyband_jobs.running.savepoint import Position, Savepoint, checkpoint_of, fact_text
+from skyband_jobs.running.savepoint import Savepoint, check_sources, checkpoint_of
 from skyband_jobs.running.stream_lock import in_use
 from skyband_jobs.tables.model import Job, Source, local_path
 
@@ -43,7 +43,7 @@ def begin_from(session: Any, job: Job, plan: ShardedPlan, folder: Path) -> None:
     checkpoint = checkpoint_of(job)
     if _is_begun(checkpoint, contents):
         return
-    _check_source(job, contents)
+    check_sources(job, contents)
     sink = local_path(job.sink.path) if job.sink.of_files and job.sink.path is not None else None
     if sink is not None and not sink_log_check.is_seeded(sink, SEEDS):
         sink_log_check.check_belong(checkpoint, sink)
@@ -142,30 +142,6 @@ def _mark(checkpoint: Path) -> dict[str, Any] | None:
     return mark if isinstance(mark, dict) else {}
 
 
-def _check_source(job: Job, contents: Savepoint) -> None:
-    """Raise ConfigError where a position in the savepoint's sources is meaningless in the job's."""
-    problems = _moved("source", contents.position, job.source)
-    problems += _moved(f"query.{job.query.broadcast}", contents.second, _second(job))
-    if problems:
-        raise ConfigError(*problems)
-
-
 def _second(job: Job) -> Source | None:
     """The query's second table, if it is a stream."""
     return job.broadcast if job.broadcast is not None and job.broadcast.stream else None
-
-
-def _moved(key: str, position: Position | None, source: Source | None) -> list[Problem]:
-    """The differences of a source, under a key, from that of a savepoint. A source that was removed is ignored."""
-    if position is None or source is None:
-        return []
-    before, current = position.source, savepoint.source_facts(source)
-    return [
-        Problem(
-            f"{key}.{name}",
-            f"was {fact_text(before.get(name))} when the savepoint was made (got {fact_text(current.get(name))}), but "
-            "it resumes where that stopped: rows would be lost or read twice; change it back",
-        )
-        for name in sorted({*before, *current})
-        if before.get(name) != current.get(name)
-    ]
