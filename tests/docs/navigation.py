@@ -13,8 +13,8 @@ PARTS = {
     "ask": ("questions.md", "recipes.md", "trades.md", "choose.md", "time.md", "deduplicate.md", "latencies.md",
             "changes.md", "leaderboard.md", "plots.md", "states.md"),
     "run": ("sources.md", "files.md", "bad-rows.md", "kafka.md", "databases.md", "delta.md", "iceberg.md", "redis.md",
-            "platforms.md", "cluster.md", "serve.md", "serve-http.md", "latency.md", "scale.md", "watching.md",
-            "faults.md", "savepoints.md", "policy.md"),
+            "platforms.md", "cluster.md", "dashboard.md", "serve.md", "serve-http.md", "latency.md", "scale.md",
+            "watching.md", "faults.md", "savepoints.md", "policy.md"),
     "extend": ("how-it-works.md", "writing.md", "writing-queries.md", "writing-roles.md", "writing-formats.md",
                "writing-engines.md", "hooks.md", "conformance.md", "plugins.md", "papers.md"),
 }  # fmt: skip
