@@ -7,6 +7,7 @@ import time
 
 import pyarrow.dataset
 import pytest
+from skyband_serve.signals import Signals
 
 from .test_kills import FOLDER, JOB, TO_THE_END, rows_in, service, whole
 
@@ -64,6 +65,13 @@ def running(tmp_path):
 
 def windows(folder):
     return {row["window"] for row in pyarrow.dataset.dataset(folder / "counts").to_table().to_pylist()}
+
+
+def test_a_signal_ends_one_wait_only():
+    signals = Signals()
+    signals.ask(signal.SIGHUP)
+    assert signals.wait(60) and not signals.wait(0)
+    assert signals.take_reload() and not signals.take_reload()
 
 
 def test_a_window_joins_a_stream_that_runs(running):

@@ -6,6 +6,7 @@ A savepoint keeps their names in Spark's log of a file source, as one compacted 
 import json
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
 _BYTES_A_TURN = 16 << 20
 """Bytes of files in a turn, unless one is larger, or `maxFilesPerTrigger` says how many files."""
-_LISTED_EVERY = 1.0
-"""Seconds between two listings of a folder that had no new file."""
+_LISTED_EVERY, _SHARE = 1.0, 10
+"""Seconds between two listings of a folder that had no new file, and at the least this many times what one takes."""
 _COMPACTED_EVERY = 10
 """Spark compacts its log at each tenth number, and reads the interval from the number of the first compacted file."""
 
@@ -44,15 +45,18 @@ class FollowedFiles(FollowedSource):
     """The modification time in milliseconds of each file read, by name."""
     _waiting: list[list[Any]] = field(factory=list, init=False)
     """Files that were listed, but are in no part yet."""
-    _last_listing: float = field(default=0.0, init=False)
+    _next_listing: float = field(default=0.0, init=False)
     _saved: int = field(default=0, init=False)
     """How many positions were saved, also by the streams before this one."""
 
     def resume(self, position: Position) -> None:
-        if position.log is None:
+        number = _number(position.offset)
+        if number < 0:  # Spark had no file yet
             return
-        self._times = _names_read(position.log)
-        self._saved = -(-(_number(position.offset) + 1) // _COMPACTED_EVERY)
+        if position.log is None:
+            raise SnapshotError(f"the savepoint is damaged: it has no log of the files read up to number {number}")
+        self._times = _names_read(position.log, number)
+        self._saved = -(-(number + 1) // _COMPACTED_EVERY)
 
     def next_part(self) -> list[list[Any]] | None:
         if not self._waiting:
@@ -70,20 +74,18 @@ class FollowedFiles(FollowedSource):
         return part
 
     def _new_files(self) -> list[list[Any]]:
-        if time.monotonic() - self._last_listing < _LISTED_EVERY:
+        begun = time.monotonic()
+        if begun < self._next_listing:
             return []
         new = []
-        with problems_within("source"):
+        with problems_within("source"), suppress(FileNotFoundError):  # removed meanwhile: the next listing is whole
             for path in data_files(self._path):
-                if str(path) in self._times:
-                    continue
-                try:
+                if str(path) not in self._times:
                     status = path.stat()
-                except FileNotFoundError:  # removed since it was listed
-                    continue
-                new.append([str(path), status.st_mtime_ns // 1_000_000, status.st_size])
+                    new.append([str(path), status.st_mtime_ns // 1_000_000, status.st_size])
         if not new:
-            self._last_listing = time.monotonic()
+            now = time.monotonic()
+            self._next_listing = now + max(_LISTED_EVERY, _SHARE * (now - begun))
         return new
 
     @property
@@ -148,21 +150,26 @@ def _number(offset: str) -> int:
         raise SnapshotError(f"{message}; it belongs to another source") from error
 
 
-def _names_read(log: Path) -> dict[str, int]:
-    """The modification time of each file in Spark's log: its newest compacted file and what follows."""
-    numbers = {path: path.name.removesuffix(".compact") for path in log.iterdir()}
-    files = sorted((int(number), path) for path, number in numbers.items() if number.isdigit())
-    first = max((number for number, path in files if path.suffix == ".compact"), default=0)
+def _names_read(log: Path, last: int) -> dict[str, int]:
+    """The modification time of each file in Spark's log, up to the number `last`: its newest compacted file before, and
+    what follows. What Spark planned after that is not read yet.
+    """
     names = dict[str, int]()
-    for number, path in files:
-        if number < first:
-            continue
-        try:
+    try:
+        numbers = {path: path.name.removesuffix(".compact") for path in log.iterdir()}
+        files = sorted(
+            (int(number), path) for path, number in numbers.items() if number.isdigit() and int(number) <= last
+        )
+        first = max((number for number, path in files if path.suffix == ".compact"), default=0)
+        wanted = [(number, path) for number, path in files if number >= first]
+        if [number for number, _ in wanted] != [*range(first, last + 1)]:
+            raise SnapshotError(f"damaged: {str(log)!r} lacks files of its log up to number {last}; restore it")
+        for _, path in wanted:
             for line in path.read_text("utf-8").splitlines()[1:]:
                 entry = json.loads(line)
                 names[_from_uri(entry["path"])] = int(entry["timestamp"])
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise SnapshotError(f"damaged: {str(path)!r} is not a log of files ({error}); restore it") from error
+    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise SnapshotError(f"damaged: {str(log)!r} is not a log of files ({error}); restore it") from error
     return names
 
 

@@ -66,9 +66,12 @@ class Service:
     _saved_at: float = field(factory=time.monotonic, init=False)
     _saving: float = field(default=0.0, init=False)
     """Seconds that the last savepoint took."""
-    _tick: int = field(default=0, init=False)
     _started: int = field(init=False)
+    """The clock when this run started; its ticks are counted from there, whatever the clock is set to meanwhile."""
+    _started_at: float = field(factory=time.monotonic, init=False)
     _ticked_at: float = field(default=0.0, init=False)
+    _has_rules: bool = field(default=False, init=False)
+    """Whether all rules were read that were there at the start: rows wait for them."""
     _is_job_noted: bool = field(default=False, init=False)
     """Whether a turn of this run, since the last savepoint, has noted the job."""
     _sink: TurnSink = field(init=False)
@@ -110,6 +113,7 @@ class Service:
             service._check_sinks(turns[-1].number if turns else service.number)
             for turn in turns:
                 service._do(turn)
+            service._start_clock()
             return service
         raise failures[-1] if failures else SnapshotError(f"{str(checkpoint.folder)!r} has turns, but no savepoint")
 
@@ -134,7 +138,11 @@ class Service:
         schema = self.run.result_schema
         self._sink = open_sink(self.job, stream, is_new, schema, self.progress)
         self._asides = rows_aside(self.job, self.run, stream, is_new, self.progress)
-        self._started = self._tick = time.time_ns() // 1000
+
+    def _start_clock(self) -> None:
+        """Count ticks from now, or from the last one, if the clock was set back since."""
+        self._started = max(time.time_ns() // 1000, self.run.operator.progress.tick)
+        self._started_at = time.monotonic()
 
     def _check_sinks(self, last: int) -> None:
         """Raise SnapshotError where a sink has a later turn than the last one: it would take no other in its place."""
@@ -182,7 +190,7 @@ class Service:
         while not self.signals.interrupt:
             begun = time.monotonic()
             turn = self._next_turn()
-            if turn is None and ends and self.source.caught_up:
+            if turn is None and ends and self._has_rules and self.source.caught_up:
                 self._finish()
                 break
             if turn is not None:
@@ -197,13 +205,15 @@ class Service:
     def _next_turn(self) -> Turn | None:
         """The next turn; None where there is nothing to do."""
         rules = None if self.rules is None else self.rules.next_part()
-        rows = self.source.next_part()
+        self._has_rules = self._has_rules or self.rules is None or (rules is None and self.rules.caught_up)
+        rows = self.source.next_part() if self._has_rules else None
         if rows is None and rules is None and not self._is_tick_due():
             return None
         idles = self.job.source.idle_after is not None
         if idles:
-            self._tick, self._ticked_at = max(time.time_ns() // 1000, self._tick), time.monotonic()
-        return Turn(self.number + 1, rows, rules, self._tick if idles else None, self._started if idles else None)
+            self._ticked_at = time.monotonic()
+        tick = self._started + int((self._ticked_at - self._started_at) * 1_000_000)
+        return Turn(self.number + 1, rows, rules, tick if idles else None, self._started if idles else None)
 
     def _is_tick_due(self) -> bool:
         return self.job.source.idle_after is not None and time.monotonic() - self._ticked_at >= _TICK

@@ -22,9 +22,11 @@ class Signals:
         """Whether turns should pause for either."""
         return self.stop or self.reload
 
-    def wait(self, seconds: float) -> None:
-        """Wait, or until a signal arrives."""
-        self._wake.wait(seconds)
+    def wait(self, seconds: float) -> bool:
+        """Wait, or until a signal arrives; whether one did. One since the last wait ends this one, but no later one."""
+        arrived = self._wake.wait(seconds)
+        self._wake.clear()
+        return arrived
 
     def ask(self, number: int, _: Any = None) -> None:
         """Take a signal. A second one to stop interrupts at once, which is as safe as a kill."""
@@ -39,8 +41,6 @@ class Signals:
     def take_reload(self) -> bool:
         """Whether the job is to be read again, which is then no longer asked for."""
         is_due, self.reload = self.reload and not self.stop, False
-        if not self.stop:
-            self._wake.clear()
         return is_due
 
 

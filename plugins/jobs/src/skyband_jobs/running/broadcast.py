@@ -75,8 +75,8 @@ def of_second(problems: Iterable[Problem]) -> list[Problem]:
 
 
 def as_read(source: Source, engine: JobEngine) -> Source:
-    """A second source as an engine reads it: an engine of this process reads all of it at the start."""
-    return evolve(source, stream=False) if engine.in_process else source
+    """A second source as an engine reads it: one of this process whose streams start over reads all of it first."""
+    return evolve(source, stream=False) if engine.in_process and not engine.resumes else source
 
 
 def all_columns(source: Source, query: "Query") -> Source:
