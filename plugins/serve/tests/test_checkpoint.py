@@ -267,13 +267,15 @@ def test_a_new_stream_takes_no_folder_of_others_for_a_savepoint(tmp_path):
     assert others[0].is_dir() and others[2].is_dir()
 
 
-def test_a_start_removes_what_a_kill_left_of_a_savepoint(folder):
+def test_a_start_removes_what_a_kill_left_unfinished(folder):
     checkpoint = folder / "checkpoint"
     left = [checkpoint / ".parts" / "rows", checkpoint / f".000123.{'0a' * 16}.partial" / "states"]
     for path in left:
         path.mkdir(parents=True)
+    part = folder / "counts" / f"_part-0000000099.parquet.{'0a' * 8}.partial"
+    part.touch()
     run(folder)
-    assert not any(path.parent.exists() for path in left)
+    assert not any(path.parent.exists() for path in left) and not part.exists()
 
 
 def test_a_start_without_a_savepoint_does_not_take_one_that_a_killed_start_copied(tmp_path, folder):

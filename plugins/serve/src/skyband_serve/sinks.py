@@ -113,6 +113,8 @@ class FolderSink(TurnSink):
                     with replacing(folder / _OWNER) as file:
                         file.write(json.dumps({"id": stream}).encode())
                     sync_folder(folder)
+                for unfinished in folder.glob("_part-*.partial"):  # by a process of this stream that was killed
+                    unfinished.unlink()
                 return own
         raise ConfigError(Problem("sink.path", f"{str(folder)!r} {what}: choose another path, or move them away"))
 
