@@ -58,7 +58,7 @@ def test_rules_in_several_files_hold_from_the_first_row_and_after_kills(tmp_path
     assert manifest["rules"]["format"] == "json", "the job's own, so that it resumes on Spark"
 
 
-@pytest.mark.parametrize("hours", [-5, 5])
+@pytest.mark.parametrize("hours", [-5, pytest.param(5, marks=pytest.mark.slow)])
 def test_an_idle_stream_follows_the_time_that_passes_whatever_its_clock_is_set_to(tmp_path, hours):
     rows_in(tmp_path, files=2)
     job = (
