@@ -185,14 +185,14 @@ def test_a_run_that_fails_leaves_the_old_answers_and_nothing_half_written(folder
 
 @pytest.mark.parametrize(("stream", "kept"), [("true", True), ("false", False)])
 def test_an_interrupt_keeps_what_a_stream_has_answered(folder, monkeypatch, stream, kept):
-    taken = run_local._take
+    taken = run_local.take_metrics
 
     def interrupted(held, totals, progress):
         taken(held, totals, progress)
         if totals.rows_in >= 40:  # small files come together
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_local, "_take", interrupted)
+    monkeypatch.setattr(run_local, "take_metrics", interrupted)
     ran = folder.run(f"source.stream={stream}")
     assert ran.exit_code == 130
     assert "Traceback" not in ran.stderr

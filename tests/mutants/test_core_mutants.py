@@ -216,7 +216,7 @@ def test_mutant_is_caught(kind, monkeypatch):
 
 def test_a_savepoint_named_before_its_bytes_are_on_the_disk_is_caught(tmp_path, monkeypatch):
     there = properties("test_power_loss")
-    monkeypatch.setattr(savepoint, "_to_disk", lambda _: None)
+    monkeypatch.setattr(savepoint, "to_disk", lambda _: None)
     log = tmp_path / "log"
     log.mkdir()
     (log / "0").write_text("v1" * 100)

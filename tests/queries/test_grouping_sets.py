@@ -13,7 +13,7 @@ from skyband.engines.local import LocalRun
 from skyband.errors import ConfigError
 from skyband.operator.bad_rows import FIELD
 from skyband.queries import make_query
-from skyband_jobs.running.savepoint import _keys
+from skyband_jobs.running.savepoint import keys_of
 
 SETS = [["place", "origin"], ["place"], []]
 NAMES = ["place, origin", "place", "()"]
@@ -89,7 +89,7 @@ def test_changes_are_told_group_by_group():
 def test_a_query_travels_and_comes_back_from_a_manifest():
     query = family("distinct-count", by=SETS)
     assert pickle.loads(pickle.dumps(query)) == query
-    assert make_query(json.loads(json.dumps(_keys(query)))) == query
+    assert make_query(json.loads(json.dumps(keys_of(query)))) == query
     assert query != family("distinct-count", by=["place", "origin", "grouping"])
     assert query != family("distinct-count", by=[*SETS[:2], ["origin"]])
     assert ([*query.by], query.group_columns) == (["place", "origin", "grouping"], ("place", "origin"))

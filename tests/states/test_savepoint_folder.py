@@ -14,7 +14,7 @@ from skyband.queries import examples_of, kinds, load_query
 from skyband_jobs.running import savepoint
 from skyband_jobs.running.savepoint import Position, source_facts
 from skyband_jobs.tables.model import Job, Sink, Source
-from skyband_spark.savepoints.start import MARK, _check_source, _partial_folder, begin_from
+from skyband_spark.savepoints.start import MARK, _partial_folder, begin_from
 from skyband_specs.queries.case import QueryCase
 
 STATES = [b"one", b"two and more"]
@@ -113,7 +113,7 @@ def test_rows_that_are_chosen_otherwise_are_refused(tmp_path, before, here, said
     source = Source("parquet", "/somewhere", stream=True, **here)
     job = Job("counts", source, held.query, {}, Sink("parquet", "counts", "checkpoint"), {}, None)
     with pytest.raises(ConfigError, match=said):
-        _check_source(job, held)
+        savepoint.check_sources(job, held)
 
 
 def test_a_savepoint_holds_no_password_and_is_of_the_same_source_under_a_new_one(tmp_path):
@@ -127,9 +127,11 @@ def test_a_savepoint_holds_no_password_and_is_of_the_same_source_under_a_new_one
     assert "hunter2" not in kept
     held = savepoint.read(tmp_path / "saved")
     job = Job("counts", source("another"), held.query, {}, Sink("parquet", "a", "b"), {}, None)
-    _check_source(job, held)
+    savepoint.check_sources(job, held)
     with pytest.raises(ConfigError, match=r"source.path: was 's3a://reader:\*\*\*@lake/visits' "):
-        _check_source(evolve(job, source=Source("parquet", "s3a://reader:hunter2@lake/others", stream=True)), held)
+        savepoint.check_sources(
+            evolve(job, source=Source("parquet", "s3a://reader:hunter2@lake/others", stream=True)), held
+        )
 
 
 @pytest.mark.parametrize("name", ["subscribe", "subscribePattern", "assign"])
@@ -140,13 +142,13 @@ def test_a_position_means_nothing_in_other_topics(tmp_path, name):
     position = Position(source_facts(source("visits")), "-", None)
     held = savepoint.write(tmp_path / "saved", family("distinct-count"), STATES, 7, {}, position)
     job = Job("counts", source("visits"), held.query, {}, Sink("parquet", "counts", "checkpoint"), {}, None)
-    _check_source(job, held)
+    savepoint.check_sources(job, held)
     with pytest.raises(ConfigError, match=f"source.{name}: was 'visits' .*got 'orders'"):
-        _check_source(evolve(job, source=source("orders")), held)
+        savepoint.check_sources(evolve(job, source=source("orders")), held)
     other = {"subscribe": "assign"}.get(name, "subscribe")
     beside = Source("kafka", options={name: "visits", other: "orders"}, stream=True)
     with pytest.raises(ConfigError, match=f"source.{other}: was nothing .*got 'orders'"):
-        _check_source(evolve(job, source=beside), held)
+        savepoint.check_sources(evolve(job, source=beside), held)
 
 
 def cut_a_state(folder):

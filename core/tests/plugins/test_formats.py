@@ -38,7 +38,7 @@ def test_core_names_no_format_of_a_plugin_but_in_its_install_hints():
         (("parquet", "a:B", "a log", CAN), "name: 'parquet' is a format of the engines"),
         (("acme", "a.B", "a log", CAN), 'factory: must be written "package.module:Class"'),
         (("acme", "a:B", "", CAN), "summary: must be a sentence"),
-        (("acme", "a:B", "a log", ()), "can: must be some of reads, writes, streams"),
+        (("acme", "a:B", "a log", ()), "can: must be some of reads, follows, writes, streams"),
         (("acme", "a:B", "a log", ("read",)), "can: unknown 'read'; did you mean 'reads'?"),
     ],
 )
