@@ -161,10 +161,10 @@ def _names_read(log: Path, last: int) -> dict[str, int]:
             (int(number), path) for path, number in numbers.items() if number.isdigit() and int(number) <= last
         )
         first = max((number for number, path in files if path.suffix == ".compact"), default=0)
-        wanted = [(number, path) for number, path in files if number >= first]
-        if [number for number, _ in wanted] != [*range(first, last + 1)]:
+        needed_numbers = [(number, path) for number, path in files if number >= first]
+        if [number for number, _ in needed_numbers] != [*range(first, last + 1)]:
             raise SnapshotError(f"damaged: {str(log)!r} lacks files of its log up to number {last}; restore it")
-        for _, path in wanted:
+        for _, path in needed_numbers:
             for line in path.read_text("utf-8").splitlines()[1:]:
                 entry = json.loads(line)
                 names[_from_uri(entry["path"])] = int(entry["timestamp"])
