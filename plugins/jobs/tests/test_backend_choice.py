@@ -12,7 +12,7 @@ from attrs import define
 from skyband import ConfigError, backends
 from skyband.engines import local
 from skyband.engines.reference import LocalEngine
-from skyband.registry import installed
+from skyband.registry import Binding, installed
 from skyband.registry import registry as registry_module
 from skyband.registry.discovery import Plugin
 from skyband.registry.registry import Registry
@@ -22,7 +22,7 @@ from skyband_jobs.job.engine import JobEngine
 from skyband_jobs.job.opening import OpenSource
 from skyband_jobs.running import backend_choice
 from skyband_jobs.running.backend_choice import choice_of, sample_of
-from skyband_jobs.running.limits import Limits, parse_size
+from skyband_jobs.running.limits import Limits, limited, parse_size
 from skyband_jobs.running.sample import expected_size
 
 
@@ -335,3 +335,19 @@ def test_where_a_program_cannot_choose_it_is_told_how(limits):
         ConfigError, match=r"backends\.sketch: cannot be chosen by limits here: .*choose_backends\(rows"
     ):
         local.apply(few_rows(), QUERY, {"sketch": limits})
+
+
+@define(eq=False)
+class WithErrorRate(KSkb):
+    """A default backend with a parameter whose name is like that of a limit."""
+
+    name = "pcsa-ml"
+    error_rate: float = 0.1
+
+
+def test_a_parameter_of_the_default_backend_is_not_taken_for_a_misspelt_limit(monkeypatch):
+    assert limited("sketch", {"error_rate": 0.2}) and limited("sketch", {"eror": 0.2}) and limited("sketch", "auto")
+    assert not limited("sketch", {"epsilon": 0.2}) and not limited("sketch", {"name": "k-skb", "error_rate": 0.2})
+    monkeypatch.setattr(Binding, "backend_class", WithErrorRate)
+    assert not limited("sketch", {"error_rate": 0.2})
+    assert limited("sketch", {"eror": 0.2}) and limited("sketch", {"error": 0.2})

@@ -23,7 +23,7 @@ def with_names(df: "DataFrame", query: Query, schema: "pa.Schema", settings: Map
     if not isinstance(backends, Mapping | None):
         return backends  # refused by `bind`
     backends = {**settings, **(backends or {})}
-    if df.isStreaming or not any(limited(backends.get(role)) for role in query.asked_roles):
+    if df.isStreaming or not any(limited(role, backends.get(role)) for role in query.asked_roles):
         return backends
     if problems := column_problems(query, schema):
         raise ConfigError(*problems)

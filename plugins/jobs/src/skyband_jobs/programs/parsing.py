@@ -136,7 +136,7 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: J
     zone = spark.get(ZONE_SETTING)
     choices = list[Choice]()
     choose = partial(_choose, backends, engine, sink if source and source.stream else None, choices)
-    limits = {role: choice for role, choice in backends.items() if limited(choice)}
+    limits = {role: choice for role, choice in backends.items() if limited(role, choice)}
     named = {role: choice for role, choice in backends.items() if role not in limits}
     findings = check_job(tables, source, query, named, choose, sink, engine, zone, path, tells_case(spark))
     broadcast = placed(broadcast, folder) if broadcast else None
@@ -192,7 +192,7 @@ def _choose(
 
     stream: the sink of a stream, whose checkpoint keeps the choice; None for a batch.
     """
-    if not any(map(limited, backends.values())):
+    if not any(limited(role, choice) for role, choice in backends.items()):
         return backends
     named, more = choose_for_job(query, source, backends, None if stream is None else engine.chosen_before(stream))
     choices += more

@@ -123,7 +123,9 @@ def choose_for_job(
     which takes the role's default if it has no rows.
     Raises ConfigError with every problem at once: those of the query's columns, or those under `backends`.
     """
-    before = {role: entry["backend"] for role, entry in (earlier or {}).items() if _is_of(entry, backends.get(role))}
+    before = {
+        role: entry["backend"] for role, entry in (earlier or {}).items() if _is_of(role, entry, backends.get(role))
+    }
     or_default = earlier is None and source.rows is not None
     return _with_names(query, source.schema, lambda: sample_of(query, source), backends, before, or_default)
 
@@ -141,7 +143,7 @@ def _with_names(
     problems = [] if schema is None else column_problems(query, schema)
     if problems:
         raise ConfigError(*problems)
-    roles = [role for role in query.asked_roles if limited(backends.get(role))]
+    roles = [role for role in query.asked_roles if limited(role, backends.get(role))]
     rows = None if before.keys() >= set(roles) else sample()
     for role in roles:
         try:
@@ -160,9 +162,9 @@ def _with_names(
     return named, choices
 
 
-def _is_of(entry: Any, limits: Any) -> bool:
+def _is_of(role: str, entry: Any, limits: Any) -> bool:
     """Whether an entry of a checkpoint's record was chosen by these limits."""
-    return isinstance(entry, Mapping) and "backend" in entry and limited(limits) and entry.get("limits") == limits
+    return isinstance(entry, Mapping) and "backend" in entry and limited(role, limits) and entry.get("limits") == limits
 
 
 def sample_of(query: "Query", source: OpenSource) -> pa.Table | None:
@@ -182,7 +184,7 @@ def choice_of(role: str, limits: Limits, query: "Query", rows: pa.Table | None, 
         )
         raise ConfigError(Problem(role, message))
     query = evolve(query, bad_rows=COUNT)
-    others = {name: choice for name, choice in backends.items() if name != role and not limited(choice)}
+    others = {name: choice for name, choice in backends.items() if name != role and not limited(name, choice)}
     candidates = sorted(_candidates(role, limits, query, rows, others), key=lambda each: _order(each, role, limits))
     return Choice(role, limits, candidates, len(rows))
 

@@ -6,7 +6,9 @@ from typing import Any
 
 from attrs import frozen
 from skyband.config.literals import literal
-from skyband.errors import ConfigError, Problem, closest, suggest
+from skyband.config.parameters import parameters_of
+from skyband.errors import ConfigError, PluginError, Problem, closest, suggest
+from skyband.registry import installed
 from skyband.text_tables import size
 
 AUTO = "auto"
@@ -53,11 +55,24 @@ def parse_size(text: Any) -> int | None:
     return int(float(match[1]) * _UNITS[match[2].lower()]) or None if match else None
 
 
-def limited(choice: Any) -> bool:
-    """Whether a role's backend is to be chosen by limits, perhaps misspelt, rather than by its name."""
+def limited(role: str, choice: Any) -> bool:
+    """Whether a role's backend is to be chosen by limits, perhaps misspelt, rather than by its name.
+
+    A key that is only like one of a limit, such as `error_rate`, may be a parameter of the role's default backend.
+    """
     if not isinstance(choice, Mapping) or "name" in choice:
         return bool(choice == AUTO)
-    return any(closest(key, _KEYS) is not None for key in choice)
+    if not set(_KEYS).isdisjoint(choice):
+        return True
+    alike = {key for key in choice if closest(key, _KEYS) is not None}
+    return bool(alike) and alike.isdisjoint(_parameters_of_default(role))
+
+
+def _parameters_of_default(role: str) -> set[str]:
+    try:
+        return {each.name for each in parameters_of(installed().bind(role, None).backend_class)}
+    except (ConfigError, PluginError):  # reported where the role is bound
+        return set()
 
 
 def _unknown(key: str) -> str:
