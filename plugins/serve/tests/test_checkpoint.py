@@ -134,7 +134,8 @@ def test_a_second_process_is_refused(folder):
         run(folder)
 
 
-def test_a_file_that_has_changed_since_it_was_taken_is_an_error(folder):
+def test_a_file_that_has_changed_since_it_was_taken_is_an_error(folder, monkeypatch):
+    monkeypatch.setattr(service, "_SHARE", 10**9)  # a savepoint after the first turn and the last, at any pace
     shutil.copytree(folder / "in", folder / "own")
     (folder / "job.toml").write_text(JOB.format(sink=FOLDER).replace('path = "in"', 'path = "own"'))
     shutil.rmtree(folder / "checkpoint")

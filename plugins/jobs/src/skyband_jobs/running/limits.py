@@ -58,7 +58,7 @@ def parse_size(text: Any) -> int | None:
 def limited(role: str, choice: Any) -> bool:
     """Whether a role's backend is to be chosen by limits, perhaps misspelt, rather than by its name.
 
-    A key that is only like one of a limit, such as `error_rate`, may be a parameter of the role's default backend.
+    A key that is only like one of a limit, such as an error rate, may be a parameter of the role's default backend.
     """
     if not isinstance(choice, Mapping) or "name" in choice:
         return bool(choice == AUTO)
