@@ -1,6 +1,6 @@
 """The vocabulary of the checks of formats: `@format_check` marks a function of the format and an empty folder."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +64,11 @@ def rows_of(subject: FormatSubject, batches: range) -> Rows:
     """The rows of these batches of answers, in order."""
     answers = subject.trials().answers
     return [row for batch in batches for row in answers(batch).to_pylist()]
+
+
+def ordered(rows: Iterable[dict[str, Any]]) -> Rows:
+    """Rows in one order, however they arrived."""
+    return sorted(rows, key=repr)
 
 
 def expect_rows(subject: FormatSubject, got: Rows, expected: Rows, what: str) -> None:

@@ -1,14 +1,18 @@
 """A table of the newest answers has the net result of a log of changes."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from skyband_specs.check import expect_equal
-from skyband_specs.formats.check import SHOWS, Rows, expect_refused, expect_rows, format_check, give
+from skyband_specs.formats.check import SHOWS, Rows, expect_refused, expect_rows, format_check, give, ordered
 from skyband_specs.formats.trial import FormatSubject
+
+KEYS = (None, "", " ", "null", "NULL", "%null", "%", "%%null", "a", "A", "a:b", "a%3Ab", "a\\:b", "é", "e\u0301")
+"""Different values of a text in a key."""
+MANY = 2_500
+"""Further keys of a large batch."""
 
 
 def newest_after(subject: FormatSubject, batches: range, before: Rows | None = None) -> Rows:
@@ -33,11 +37,6 @@ def newest_rows(subject: FormatSubject, folder: Path) -> Rows:
     return ordered(subject.rows(folder))
 
 
-def ordered(rows: Iterable[dict[str, Any]]) -> Rows:
-    """Rows in one order, however they arrived."""
-    return sorted(rows, key=repr)
-
-
 @format_check("current", SHOWS, "current")
 def check_the_newest_answers_are_what_the_table_holds(subject: FormatSubject, folder: Path) -> None:
     """A log in parts: rows enter, are replaced, and leave, whatever they are; `replace` removes all earlier rows."""
@@ -53,6 +52,30 @@ def check_the_newest_answers_are_what_the_table_holds(subject: FormatSubject, fo
     expect_rows(
         subject, newest_rows(subject, folder), newest_after(subject, range(2, 4)), "rows after a log without rows"
     )
+
+
+@format_check("current", SHOWS, "current")
+def check_each_key_of_the_newest_is_of_one_row(subject: FormatSubject, folder: Path) -> None:
+    """Null, the empty text and texts that look like a null or an escape are different keys: each row leaves alone."""
+    many = _entered(subject, [*KEYS, *(f"key {number}" for number in range(MANY))])
+    subject.sink(folder, current=True).append(many)
+    rows = ordered(many.drop_columns(["change"]).to_pylist())
+    expect_rows(subject, newest_rows(subject, folder), rows, f"rows of {len(rows)} keys")
+    few = _entered(subject, KEYS)
+    subject.sink(folder, current=True).append(few, replace=True)
+    rows, place = ordered(few.drop_columns(["change"]).to_pylist()), few.column_names.index("change")
+    for number, text in enumerate(KEYS):
+        leaves = few.slice(number, 1).set_column(place, "change", pa.array(["left"]))
+        subject.sink(folder, current=True).append(leaves)
+        rows = [row for row in rows if row["place"] != text]
+        expect_rows(subject, newest_rows(subject, folder), rows, f"rows after the one of {text!r} has left")
+
+
+def _entered(subject: FormatSubject, places: Sequence[str | None]) -> pa.Table:
+    """A log in which rows of these places enter that differ in nothing else."""
+    log = subject.trials().log(0)
+    rows = log.take([log.column("change").index("entered").as_py()] * len(places))
+    return rows.set_column(rows.column_names.index("place"), "place", pa.array(places, pa.string()))
 
 
 @format_check("current", SHOWS, "current")
@@ -108,3 +131,4 @@ def check_changes_that_are_given_again_change_nothing(subject: FormatSubject, fo
     _expect_number(subject, folder, "one", 4, "after a micro-batch without changes")
     give(subject.sink(folder, current=True), trial.log(4), "two", 0)
     expect_rows(subject, newest_rows(subject, folder), newest_after(subject, range(5)), "rows after another stream's")
+    _expect_number(subject, folder, "one", 4, "after another stream's changes")

@@ -6,8 +6,8 @@ from attrs import evolve
 
 from skyband_specs.check import expect_equal
 from skyband_specs.formats import kills
-from skyband_specs.formats.check import ADDS, SHOWS, Rows, exactly, expect_rows, format_check, give, rows_of
-from skyband_specs.formats.checks.current import newest_after, newest_rows, ordered
+from skyband_specs.formats.check import ADDS, SHOWS, Rows, exactly, expect_rows, format_check, give, ordered, rows_of
+from skyband_specs.formats.checks.current import newest_after, newest_rows
 from skyband_specs.formats.trial import FormatSubject
 
 

@@ -2,13 +2,20 @@
 
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 from skyband.errors import ConfigError, Problem
 from skyband_jobs.formats import TableKeys
 
 from skyband_specs.check import expect, expect_equal
-from skyband_specs.formats.check import ADDS, SHOWS, expect_refused, expect_rows, format_check, give, rows_of
+from skyband_specs.formats.check import ADDS, SHOWS, expect_refused, expect_rows, format_check, give, ordered, rows_of
 from skyband_specs.formats.trial import FormatSubject
+
+MANY = 3_000
+"""Rows of a large batch."""
+_ID = "0123456789abcdef0123456789abcde"
+STREAMS = ("one", "two", "One", f"{_ID}0", f"{_ID}1")
+"""Different ids of streams."""
 
 
 @format_check("keys")
@@ -37,9 +44,19 @@ def check_answers_come_back_as_they_were(subject: FormatSubject, folder: Path) -
     expect_equal(list(table.schema.names), answers.column_names, "columns")
     expect_rows(subject, subject.rows(folder), answers.to_pylist(), "rows")
     names = answers.column_names[::-1][:2]
-    table_read = pa.Table.from_batches(list(table.batches(names)))
-    expect_equal(table_read.column_names, names, "columns of batches(names)")
-    expect_rows(subject, table_read.to_pylist(), answers.select(names).to_pylist(), "rows of batches(names)")
+    for turn in ("batches(names)", "batches(names) again"):
+        table_read = pa.Table.from_batches(list(table.batches(names)))
+        expect_equal(table_read.column_names, names, f"columns of {turn}")
+        expect_rows(subject, table_read.to_pylist(), answers.select(names).to_pylist(), f"rows of {turn}")
+
+
+@format_check("rows", SHOWS, "writes")
+def check_many_rows_come_back_each_as_often_as_it_was_written(subject: FormatSubject, folder: Path) -> None:
+    """Thousands of answers in one batch, most of them equal to others, are read back as often as they were written."""
+    answers = subject.trials().answers(0)
+    many = answers.take(np.arange(MANY) % len(answers))
+    subject.sink(folder).append(many)
+    expect_rows(subject, ordered(subject.rows(folder)), ordered(many.to_pylist()), f"{MANY} rows")
 
 
 @format_check("rows", SHOWS, "writes")
@@ -116,12 +133,13 @@ def check_a_micro_batch_that_is_given_again_is_there_once(subject: FormatSubject
 
 @format_check("once", SHOWS, ADDS, "streams")
 def check_another_stream_with_the_same_numbers_is_written(subject: FormatSubject, folder: Path) -> None:
-    """A stream that starts over counts from 0 again, with other answers."""
+    """A stream that starts over counts from 0 again, with other answers. All of its id counts, as it is written."""
     answers = subject.trials().answers
-    for number, stream in enumerate(("one", "two")):
+    for number, stream in enumerate(STREAMS):
+        expect_equal(subject.sink(folder).latest(stream), None, f"latest({stream!r}), which wrote nothing yet")
         for batch in range(2):
             give(subject.sink(folder), answers(2 * number + batch), stream, batch)
-    for stream in ("one", "two"):
+    for stream in STREAMS:
         expect_equal(subject.sink(folder).latest(stream), 1, f"latest({stream!r})")
     expect_equal(subject.sink(folder).latest("three"), None, "latest() for a stream that wrote nothing")
-    expect_rows(subject, subject.rows(folder), rows_of(subject, range(4)), "rows")
+    expect_rows(subject, subject.rows(folder), rows_of(subject, range(2 * len(STREAMS))), "rows")

@@ -34,7 +34,7 @@ VALUES: dict[pa.DataType, tuple[Any, ...]] = {
 
 @format_check("rows", SHOWS, "writes")
 def check_each_value_comes_back_or_is_refused(subject: FormatSubject, folder: Path) -> None:
-    """NaN, infinities, integers beyond 2^53, odd texts and far instants are read back exactly, with their type.
+    """NaN, infinities, integers beyond 2^53, odd texts, far instants and a column of nulls are read back exactly.
 
     If the format cannot hold a value, `append` raises ConfigError and the table is unchanged.
     """
@@ -43,10 +43,9 @@ def check_each_value_comes_back_or_is_refused(subject: FormatSubject, folder: Pa
     before = answers.to_pylist()
     for name, values in _tried(answers, ()):
         together = _with_values(answers, name, values)
-        if _rows_after(subject, folder, together, before, current=False):
-            before = together.to_pylist()
-            continue
-        for value in values:
+        fits = _rows_after(subject, folder, together, before, current=False)
+        before = together.to_pylist() if fits else before
+        for value in (None,) if fits else (*values, None):
             alone = _with_values(answers, name, [value])
             if _rows_after(subject, folder, alone, before, current=False):
                 before = alone.to_pylist()
