@@ -2,6 +2,7 @@
 
 python tests/bench/serve/stream.py backlog --messages 1000000      a topic that is full before the service starts
 python tests/bench/serve/stream.py live --rate 20000 --seconds 60  messages with the time of now, answers each second
+python tests/bench/serve/stream.py soak --rate 20000 --seconds 3600 --plot a.svg  memory, with ever new keys and groups
 """
 
 import argparse
@@ -27,14 +28,14 @@ JOB = """
 [source]
 format = "kafka"
 stream = true
-schema = "ts TIMESTAMP, client STRING, status INT"
+schema = "ts TIMESTAMP, client STRING, page STRING, status INT"
 options = {{ subscribe = "requests", "kafka.bootstrap.servers" = "{address}" }}
 
 [query]
 kind = "distinct-count"
 time = "ts"
 item = "client"
-by = ["status"]
+by = ["{by}"]
 windows = ["1 minute"]
 every = "1 second"
 
@@ -50,14 +51,14 @@ AGENT = "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36"
 PARTITIONS = 2
 
 
-def message(number: int, at: float) -> bytes:
-    """Eight fields, some 200 bytes."""
+def message(number: int, at: float, drifts: bool = False) -> bytes:
+    """Eight fields, some 200 bytes. drifts: every client is new, and every hundred thousand messages ten pages are."""
     whole = int(at)
     stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole))
     row = {
         "ts": f"{stamp}.{int((at - whole) * 1e6):06}Z",
-        "client": f"c{number * 7919 % 5000}",
-        "page": f"/p/{number % 100}",
+        "client": f"c{number if drifts else number * 7919 % 5000}",
+        "page": f"/p/{number // 100_000 * 10 + number % 10 if drifts else number % 100}",
         "status": (200, 404, 500)[number % 3],
         "bytes": number,
         "ms": number % 977,
@@ -67,17 +68,20 @@ def message(number: int, at: float) -> bytes:
     return json.dumps(row).encode()
 
 
-def send(address: str, messages: int, rate: float | None) -> None:
+def send(address: str, messages: int, rate: float | None, drifts: bool = False) -> None:
     """Fill the topic, at a rate with the time of now, or at once with times 100 us apart."""
     from confluent_kafka import Producer
 
-    producer = Producer({"bootstrap.servers": address, "linger.ms": 5, "log_level": "0"})
+    options = {"bootstrap.servers": address, "linger.ms": 5, "log_level": "0"}
+    if drifts:  # an hour of messages in the memory of the broker
+        options["compression.type"] = "lz4"
+    producer = Producer(options)
     begun = time.time()
     for number in range(messages):
         at = 1_767_225_600 + number / 10_000 if rate is None else time.time()
         while True:
             try:
-                producer.produce("requests", value=message(number, at), partition=number % PARTITIONS)
+                producer.produce("requests", value=message(number, at, drifts), partition=number % PARTITIONS)
                 break
             except BufferError:
                 producer.poll(0.05)
@@ -91,7 +95,7 @@ def send(address: str, messages: int, rate: float | None) -> None:
 def backlog(address: str, folder: Path, messages: int) -> None:
     """CPU of the whole command, and of one that finds nothing new, which is its start."""
     send(address, messages, None)
-    (folder / "job.toml").write_text(JOB.format(address=address, trigger="available-now"))
+    (folder / "job.toml").write_text(JOB.format(address=address, by="status", trigger="available-now"))
     seconds = list[float]()
     for _ in range(2):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -108,7 +112,7 @@ def backlog(address: str, folder: Path, messages: int) -> None:
 
 def live(address: str, folder: Path, rate: float, seconds: float) -> None:
     """How long after a window's end its answers are in the table; memory in between."""
-    (folder / "job.toml").write_text(JOB.format(address=address, trigger="20 milliseconds"))
+    (folder / "job.toml").write_text(JOB.format(address=address, by="status", trigger="20 milliseconds"))
     sender = multiprocessing.Process(target=send, args=(address, int(rate * seconds), rate))
     service = subprocess.Popen(
         [sys.executable, "-m", "skyband", "serve", "job.toml"], cwd=folder, stderr=subprocess.DEVNULL
@@ -119,8 +123,7 @@ def live(address: str, folder: Path, rate: float, seconds: float) -> None:
     while sender.is_alive():
         for at in new_moments(folder / "board.db", seen):
             seen[at] = time.time()
-            status = Path(f"/proc/{service.pid}/status").read_text()
-            sizes.append(int(status.partition("VmRSS:")[2].split()[0]) // 1024)
+            sizes.append(resident(service.pid))
         time.sleep(0.002)
     service.send_signal(signal.SIGTERM)
     service.wait()
@@ -132,6 +135,44 @@ def live(address: str, folder: Path, rate: float, seconds: float) -> None:
         f"{statistics.median(late):.0f} ms after its window (median), {p99:.0f} ms (p99), {late[-1]:.0f} ms (most); "
         f"memory {sizes[len(sizes) // 2]} MB half way, {sizes[-1]} MB at the end"
     )
+
+
+def resident(pid: int) -> int:
+    """The memory of a process, in MiB."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) // 1024
+
+
+def soak(address: str, folder: Path, rate: float, seconds: float, plot: Path | None) -> None:
+    """Memory each ten seconds, and how far the newest answer is behind the clock."""
+    (folder / "job.toml").write_text(JOB.format(address=address, by="page", trigger="100 milliseconds"))
+    sender = multiprocessing.Process(target=send, args=(address, int(rate * seconds), rate, True))
+    service = subprocess.Popen(SERVE, cwd=folder, stderr=subprocess.DEVNULL)
+    sender.start()
+    begun, minutes, sizes, behind = time.time(), list[float](), list[int](), list[float]()
+    while sender.is_alive():
+        sender.join(10)
+        newest = max(new_moments(folder / "board.db", {}), default=None)
+        if newest is not None:
+            minutes.append((time.time() - begun) / 60)
+            sizes.append(resident(service.pid))
+            behind.append(time.time() - datetime.fromisoformat(f"{newest}+00:00").timestamp())
+    service.send_signal(signal.SIGTERM)
+    service.wait()
+    tenth = -(-len(sizes) // 10)
+    print(  # noqa: T201
+        f"{rate:,.0f} messages a second for {minutes[-1]:.0f} minutes: memory {max(sizes[:tenth])} MiB at most in the "
+        f"first tenth, {max(sizes[-tenth:])} in the last, {max(sizes)} in all; the newest answer at most "
+        f"{max(behind):.1f} s behind the clock, half the time {statistics.median(behind):.1f}"
+    )
+    if plot is not None:
+        import altair
+        import pandas
+
+        rows = pandas.DataFrame({"minute": minutes, "memory, MiB": sizes})
+        scale = altair.Scale(domain=[0, max(sizes) * 1.1])
+        line = altair.Chart(rows).mark_line().encode(x="minute", y=altair.Y("memory, MiB", scale=scale))
+        line.properties(width=560, height=180).save(plot)
 
 
 def new_moments(board: Path, seen: dict[str, float]) -> list[str]:
@@ -148,15 +189,18 @@ def new_moments(board: Path, seen: dict[str, float]) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("mode", choices=["backlog", "live"])
+    parser.add_argument("mode", choices=["backlog", "live", "soak"])
     parser.add_argument("--messages", type=int, default=1_000_000)
     parser.add_argument("--rate", type=float, default=20_000)
     parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--plot", type=Path, help="write a picture of a soak to this file")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, kafka_broker.running(Path(folder)) as address:
         kafka_broker.make_topic(address, "requests", PARTITIONS)
         if given.mode == "backlog":
             backlog(address, Path(folder), given.messages)
+        elif given.mode == "soak":
+            soak(address, Path(folder), given.rate, given.seconds, given.plot)
         else:
             live(address, Path(folder), given.rate, given.seconds)
 

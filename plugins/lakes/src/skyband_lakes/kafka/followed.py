@@ -114,7 +114,8 @@ class FollowedTopic(Followed):
                 self._ends[number] = event.offset()
             elif not error.retriable():
                 raise self.topic.gone(number, self._next.get(number), error)
-        full = {number for number, waiting in self._waiting.items() if len(waiting) >= most}
+        # The library drops what it has fetched of a partition that it pauses, so it is not paused for a little.
+        full = {number for number, waiting in self._waiting.items() if len(waiting) >= 2 * most}
         for numbers, change in ((full - self._paused, "pause"), (self._paused - full, "resume")):
             if numbers:
                 getattr(self._consumer, change)([self.topic.partition(number) for number in sorted(numbers)])
