@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 from skyband.errors import ConfigError, EngineError
-from skyband_lakes.kafka import compacted_topic, delivery
-from skyband_lakes.kafka.compacted_topic import CompactedTopic
+from skyband_lakes.kafka import delivery, sink_topic
+from skyband_lakes.kafka.sink_topic import SinkTopic
 
 pytest.importorskip("confluent_kafka")
 
@@ -20,9 +20,9 @@ def test_current_keys_are_those_whose_last_message_has_a_value(monkeypatch):
             [SimpleNamespace(key=lambda k=k: k, value=lambda v=v: v) for k, v in sent[at : at + 5]]
             for at in range(0, len(sent), 5)
         ]
-        monkeypatch.setattr(compacted_topic.CompactedTopic, "turns", lambda _, turns=turns: iter(turns))
+        monkeypatch.setattr(sink_topic.SinkTopic, "turns", lambda _, turns=turns: iter(turns))
         last = {key: value for key, value in sent if key is not None}
-        assert CompactedTopic("board", {}).keys() == {key for key, value in last.items() if value is not None}
+        assert SinkTopic("board", {}).keys() == {key for key, value in last.items() if value is not None}
 
 
 class Producer:

@@ -8,7 +8,7 @@ from attrs import define, field
 from skyband.errors import ConfigError, Problem
 from skyband_jobs.formats import BatchSink, NetChanges
 
-from skyband_lakes.kafka.compacted_topic import CompactedTopic
+from skyband_lakes.kafka.sink_topic import SinkTopic
 from skyband_lakes.kafka.delivery import TRANSACTIONAL, Delivery
 
 if TYPE_CHECKING:
@@ -32,13 +32,13 @@ class CompactedSink(BatchSink):
     topic: str
     options: Mapping[str, str]
     key: tuple[str, ...]
-    _topic: CompactedTopic = field(init=False)
+    _topic: SinkTopic = field(init=False)
     _delivery: Delivery = field(init=False)
     _checked: "pa.Schema | None" = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
         readers = {name: value for name, value in self.options.items() if name != TRANSACTIONAL}
-        self._topic = CompactedTopic(self.topic, readers)
+        self._topic = SinkTopic(self.topic, readers)
         self._delivery = Delivery(self.topic, {**_LIKE_JAVAS, **self.options})
 
     def latest(self, stream: str) -> None:

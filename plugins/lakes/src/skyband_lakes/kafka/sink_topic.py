@@ -18,7 +18,7 @@ _AS_THE_BROKER_HAS_IT = -1
 
 
 @define
-class CompactedTopic(Topic):
+class SinkTopic(Topic):
     """A topic to write to. Each call connects again, and raises EngineError if no broker answers."""
 
     def exists(self) -> bool:
