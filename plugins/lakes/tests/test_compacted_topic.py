@@ -222,7 +222,6 @@ def test_a_job_leaves_the_newest_answer_in_its_topic(call, broker):
         (["sink.options.topic=board"], "sink.options.topic: the topic is `table`: remove it"),
         (["sink.options.acks=all"], "sink.options.acks: is not an option of kafka: remove it"),
         (["sink.path=out"], "sink.path: belongs to other formats: name the topic with table"),
-        (["query.answers=all"], "sink."),
     ],
 )
 def test_wrong_keys_of_a_job_are_reported_before_it_runs(call, sets, told):

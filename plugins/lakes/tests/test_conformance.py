@@ -32,4 +32,4 @@ def test_documented_functions_are_importable_from_core():
     from skyband_lakes.kafka import sink
 
     assert kafka_sink is sink.kafka_sink
-    assert formats.names_of_formats("writes") == ("delta", "iceberg", "sql")
+    assert formats.names_of_formats("writes") == ("delta", "iceberg", "kafka", "sql")

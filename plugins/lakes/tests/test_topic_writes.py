@@ -58,11 +58,11 @@ def test_undelivered_messages_are_not_sent_after_later_ones(takes, monkeypatch):
     first = one._connected()
     first.takes = takes
     with pytest.raises(EngineError, match=f"{3 - takes} of 3 answers were not delivered"):
-        one.send([("a", "1"), ("b", "1"), ("c", None)], {})
+        one.send([("a", "1", {}), ("b", "1", {}), ("c", None, {})])
     assert first.queue == [] and len(first.sent) == takes, "forgotten"
     second = one._connected()
     second.takes = 9
-    one.send([("a", "2")], {})
+    one.send([("a", "2", {})])
     assert made == [first, second] and second.sent == [("a", "2")]
 
 
@@ -73,16 +73,16 @@ def test_messages_before_an_error_are_not_sent_after_all(stops, monkeypatch):
     monkeypatch.setattr(delivery.KAFKA.imported(), "Producer", Producer)
 
     def messages():
-        yield "a", "1"
-        yield "b", "1"
+        yield "a", "1", {}
+        yield "b", "1", {}
         raise stops
 
     one = delivery.Delivery("board", {}, seconds=0.01)
     with pytest.raises(type(stops)):
-        one.send(messages(), {})
+        one.send(messages())
     later = one._connected()
     later.takes = 9
-    one.send([("a", "2")], {})
+    one.send([("a", "2", {})])
     assert [producer.queue + producer.sent for producer in made] == [[], [("a", "2")]]
 
 
@@ -90,7 +90,7 @@ def test_the_error_of_an_answer_too_large_for_a_message_says_whose_it_is_and_wha
     """librdkafka refuses it before it connects."""
     topic = delivery.Delivery("board", {"bootstrap.servers": "127.0.0.1:9", "log_level": "0"}, seconds=0.01)
     with pytest.raises(ConfigError) as told:
-        topic.send([('{"page":"a"}', "x" * 2_000_000)], {})
+        topic.send([('{"page":"a"}', "x" * 2_000_000, {})])
     message = str(told.value)
     assert 'an answer of 2,000,012 characters is too large for a message (its key begins \'{"page":"a"}\')' in message
     assert "raise message.max.bytes in sink.options and max.message.bytes of the topic" in message

@@ -63,9 +63,8 @@ PLACES = [(committed, begun) for committed in (-1, 0, 1, 9, 10) for begun in (co
 
 @pytest.mark.parametrize(("committed", "begun"), PLACES)
 @pytest.mark.parametrize("written", [None, 0, 1, 2, 8, 9, 10, 11, 12])
-def test_a_table_has_each_micro_batch_once_or_the_stream_is_refused(tmp_path, monkeypatch, committed, begun, written):
+def test_a_table_has_each_micro_batch_once_or_the_stream_is_refused(tmp_path, committed, begun, written):
     """The table was written up to any micro-batch. One that was started is repeated with the same rows."""
-    monkeypatch.setattr(table_sink_check, "_says_numbers", lambda _: True)
     sink, job = Table(), job_of(tmp_path / "c", begun, committed)
     for batch in range(-1 if written is None else written + 1):
         give(sink, batch, "before")
@@ -93,10 +92,10 @@ def test_a_micro_batch_already_written_is_not_written_again(written):
 
 @pytest.mark.parametrize("begun", [-1, 0, 9])
 @pytest.mark.parametrize("rows", [0, 3])
-def test_a_table_without_numbers_must_be_empty_when_a_stream_starts(tmp_path, monkeypatch, begun, rows):
+def test_a_table_without_numbers_must_be_empty_when_a_stream_starts(tmp_path, begun, rows):
     """What is written by its keys may be written again: of a stream that has begun it may have any rows."""
-    monkeypatch.setattr(table_sink_check, "_says_numbers", lambda _: False)
     sink = Table([("another", number, "before") for number in range(rows)])
+    sink.is_numbered = False
     job = job_of(tmp_path / "c", begun, -1)
     if begun >= 0 or not rows:
         table_sink_check.check_goes_on(job, sink)

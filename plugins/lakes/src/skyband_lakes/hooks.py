@@ -7,7 +7,7 @@ _TRIALS = "skyband_lakes.trials"
 
 @hookimpl
 def skyband_formats() -> list[FormatInfo]:
-    """Delta Lake, Apache Iceberg and SQL, read and written; Kafka, read; Redis and Kafka, the newest answers."""
+    """Delta Lake, Apache Iceberg, SQL and Kafka, read and written; Redis, the newest answers."""
     can = ("reads", "writes", "streams")
     return [
         FormatInfo("delta", "skyband_lakes.delta.format:DeltaFormat", "tables of Delta Lake", (*can, "current"),
@@ -16,7 +16,7 @@ def skyband_formats() -> list[FormatInfo]:
                    (*can, "current"),
                    trial=f"{_TRIALS}:IcebergTrial"),
         FormatInfo("kafka", "skyband_lakes.kafka.format:KafkaFormat", "topics of Kafka",
-                   ("reads", "follows", "current")),
+                   (*can, "follows", "current")),
         FormatInfo("redis", "skyband_lakes.redis.format:RedisFormat", "the newest answers in Redis",
                    ("streams", "current")),
         FormatInfo("sql", "skyband_lakes.sql.format:SqlFormat", "tables of databases, through SQLAlchemy",

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from skyband.errors import ConfigError, Problem
 from skyband_jobs.formats import BatchSink
-from skyband_jobs.tables.model import Job, Sink, local_path
-from skyband_jobs.tables.table_location import in_process, place_key, place_of
+from skyband_jobs.tables.model import Job, local_path
+from skyband_jobs.tables.table_location import place_key, place_of
 from skyband_jobs.tables.table_sink import is_free
 
 from skyband_spark.frames.checkpoint_from_states import SEEDS
@@ -22,7 +22,7 @@ def check_goes_on(job: Job, sink: BatchSink) -> None:
         return
     stream = stream_of(checkpoint)
     committed, begun = (latest(checkpoint / log) for log in ("commits", "offsets"))
-    if not _says_numbers(job.sink):
+    if not sink.is_numbered:
         if stream is None or begun <= _before_the_first(checkpoint):
             is_free(job, sink)
         return
@@ -40,11 +40,6 @@ def check_goes_on(job: Job, sink: BatchSink) -> None:
         where = where if last_number is not None else f"{place!r} has no answers of this stream"
         message = f"but the checkpoint {str(checkpoint)!r} has written up to {committed}: restore the table"
         raise ConfigError(Problem(key, f"{where}, {message}, {anew}"))
-
-
-def _says_numbers(sink: Sink) -> bool:
-    bound = in_process(sink)
-    return bound is not None and "streams" in bound.info.can
 
 
 def _before_the_first(checkpoint: Path) -> int:

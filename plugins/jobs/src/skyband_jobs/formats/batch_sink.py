@@ -22,6 +22,9 @@ class BatchSink(ABC):
     The answers of a micro-batch are collected on the driver; they are few compared with the rows.
     """
 
+    is_numbered: bool = True
+    """Whether `latest` has the number of each micro-batch, also without answers; False: it may be older, or None."""
+
     def __call__(self, rows: Any, batch: int) -> None:
         """Write a micro-batch that has not been written yet."""
         stream = rows.sparkSession.sparkContext.getLocalProperty(_QUERY_ID)
@@ -73,6 +76,10 @@ class CurrentSink(BatchSink):
 
     sink: BatchSink
     key: tuple[str, ...]
+
+    @property
+    def is_numbered(self) -> bool:  # type: ignore[override]
+        return self.sink.is_numbered
 
     def latest(self, stream: str) -> int | None:
         return self.sink.latest(stream)

@@ -48,7 +48,8 @@ class InstalledFormat:
     def write(self, keys: TableKeys) -> BatchSink:
         """As `Format.write`; where `keys.key` names columns, the sink takes a log of changes."""
         with _faults_of(self.name):
-            sink = GuardedSink(self.format.write(keys), self.name, "streams" in self.info.can)
+            own = self.format.write(keys)
+            sink = GuardedSink(own, self.name, "streams" in self.info.can and own.is_numbered)
             return CurrentSink(sink, keys.key) if keys.key else sink
 
     def keys(self, place: str, options: Mapping[str, Any]) -> TableKeys:
@@ -128,7 +129,7 @@ class GuardedSink(BatchSink):
             message = f"{self.name}: the table had micro-batch {before} of this stream, and now {has}"
             raise EngineError(f"{message}: restore it, or start over with another table and checkpoint")
         if number is not None:
-            self._numbers[stream] = number
+            self._note(stream, number)
         return number
 
     def write(self, answers: "pa.Table", stream: str, batch: int) -> None:

@@ -1,15 +1,14 @@
 """A compacted topic of the newest answers: the last message of a key is its row, or has no value."""
 
-import json
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import define, field
 from skyband.errors import ConfigError, Problem
 from skyband_jobs.formats import BatchSink, NetChanges
 
-from skyband_lakes.kafka.sink_topic import SinkTopic
 from skyband_lakes.kafka.delivery import TRANSACTIONAL, Delivery
+from skyband_lakes.kafka.sink_topic import SinkTopic
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,6 +31,7 @@ class CompactedSink(BatchSink):
     topic: str
     options: Mapping[str, str]
     key: tuple[str, ...]
+    is_numbered: bool = field(default=False, init=False)
     _topic: SinkTopic = field(init=False)
     _delivery: Delivery = field(init=False)
     _checked: "pa.Schema | None" = field(default=None, init=False)
@@ -56,8 +56,7 @@ class CompactedSink(BatchSink):
 
     def check(self, schema: "pa.Schema") -> None:
         if self._topic.exists():
-            self._topic.check_policy()
-            self._check_columns(schema)
+            self._topic.check(schema)
 
     def apply(self, changes: NetChanges, number: tuple[str, int] | None = None, replace: bool = False) -> None:
         if self._checked != changes.rows.schema:
@@ -67,7 +66,7 @@ class CompactedSink(BatchSink):
                 self._topic.make()
             self._checked = changes.rows.schema
         headers = {} if number is None else {"skyband-stream": number[0], "skyband-batch": str(number[1])}
-        self._delivery.send(self._messages(changes, replace), headers)
+        self._delivery.send((*message, headers) for message in self._messages(changes, replace))
 
     def _messages(self, changes: NetChanges, replace: bool) -> Iterator[tuple[str | bytes, str | None]]:
         from skyband_jobs.formats.json_rows import json_rows
@@ -80,22 +79,5 @@ class CompactedSink(BatchSink):
             yield key, None
         yield from zip(stand, json_rows(changes.rows), strict=True)
 
-    def _check_columns(self, schema: "pa.Schema") -> None:
-        """Raise ConfigError if the newest messages are not rows with these columns."""
-        for value in self._topic.newest_values():
-            columns = _columns(value)
-            if columns is None or {*columns} != {*schema.names}:
-                has = "other values than rows" if columns is None else f"rows of {', '.join(columns)}"
-                message = f"the topic {self.topic!r} has {has}, and the answers {', '.join(schema.names)}"
-                raise ConfigError(Problem("table", f"{message}: choose another topic"))
-
     def _adds_none(self) -> ConfigError:
-        return ConfigError(Problem("answers", 'a topic needs answers = "current"; to send a log, use kafka_sink'))
-
-
-def _columns(value: bytes) -> list[str] | None:
-    try:
-        row: Any = json.loads(value)
-    except ValueError:
-        return None
-    return list(row) if isinstance(row, dict) else None
+        return ConfigError(Problem("answers", "a topic of the newest answers needs a log of changes"))

@@ -1,6 +1,7 @@
 """Sends messages to a topic in order, and waits until the broker has them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from attrs import define, field
@@ -11,6 +12,8 @@ from skyband_lakes.libraries import KAFKA
 
 _ALIKE = {"enable.idempotence": "true", "linger.ms": "5"}
 """Makes the library's own retries write once and in order."""
+Message = tuple[str | bytes | None, str | None, Mapping[str, str]]
+"""The key, the value and the headers of a message. Without a key it goes to any partition."""
 TRANSACTIONAL = "transactional.id"
 """The librdkafka option with which all messages of one call are one transaction."""
 
@@ -28,26 +31,39 @@ class Delivery:
     _producer: Any = field(default=None, init=False)
     _log: LastWords = field(factory=LastWords, init=False)
 
-    def send(self, messages: Iterable[tuple[str | bytes, str | None]], headers: Mapping[str, str]) -> None:
-        """Send messages, each a key and a value or None, in order; return when the broker has them all.
+    def connect(self) -> None:
+        """Connect now: with `transactional.id` that ends an earlier producer's transaction, which sends no more.
+
+        Raises EngineError where the broker does not answer.
+        """
+        with self._failing():
+            self._connected()
+
+    def send(self, messages: Iterable[Message]) -> None:
+        """Send messages in order; return when the broker has them all.
 
         Raises EngineError otherwise: then some may have arrived, and the others are not sent later.
         """
+        with self._failing():
+            self._send(messages)
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
         try:
-            self._send(messages, headers)
+            yield
         except KAFKA.imported().KafkaException as error:
             raise self._undelivered("the answers", error.args[0].str()) from error
         except BaseException:
             self._forget()
             raise
 
-    def _send(self, messages: Iterable[tuple[str | bytes, str | None]], headers: Mapping[str, str]) -> None:
+    def _send(self, messages: Iterable[Message]) -> None:
         producer, count = self._connected(), 0
         failed: list[str] = []
         if TRANSACTIONAL in self.options:
             producer.begin_transaction()
-        for key, value in messages:
-            self._put(producer, key, value, headers, failed)
+        for message in messages:
+            self._put(producer, message, failed)
             count += 1
         undelivered = producer.flush(self.seconds)
         if undelivered or failed:
@@ -56,16 +72,17 @@ class Delivery:
         if TRANSACTIONAL in self.options:
             producer.commit_transaction(self.seconds)
 
-    def _too_large(self, key: str | bytes, value: str | None) -> ConfigError:
+    def _too_large(self, key: str | bytes | None, value: str | None) -> ConfigError:
+        key = key or ""
         size = len(key) + len(value or "")
         start = (key.decode(errors="replace") if isinstance(key, bytes) else key)[:80]
         message = f"an answer of {size:,} characters is too large for a message (its key begins {start!r})"
         remedy = "raise message.max.bytes in sink.options and max.message.bytes of the topic"
         return ConfigError(Problem("options", f"{message}: {remedy}, or leave such rows out with source.where"))
 
-    def _put(
-        self, producer: Any, key: str | bytes, value: str | None, headers: Mapping[str, str], failed: list[str]
-    ) -> None:
+    def _put(self, producer: Any, message: Message, failed: list[str]) -> None:
+        key, value, headers = message
+
         def note_failure(error: Any, _: Any) -> None:
             if error is not None:
                 failed.append(str(error))

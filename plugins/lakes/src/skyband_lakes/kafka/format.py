@@ -1,5 +1,5 @@
-"""The job format `kafka`: topics to read on the local engine, with the keys of Spark's connector, and compacted topics
-of the newest answers, on both engines.
+"""The job format `kafka`: topics to read on the local engine, with the keys of Spark's connector, and topics of all
+answers or of the newest ones, on both engines.
 """
 
 import json
@@ -8,8 +8,9 @@ from typing import Any
 
 from attrs import evolve
 from skyband.errors import ConfigError, Problem, suggest
-from skyband_jobs.formats import Format, TableKeys
+from skyband_jobs.formats import BatchSink, Format, TableKeys
 
+from skyband_lakes.kafka.appended import AppendedSink
 from skyband_lakes.kafka.compacted import CompactedSink
 from skyband_lakes.kafka.followed import FollowedTopic
 from skyband_lakes.kafka.rows import TopicRows
@@ -24,8 +25,8 @@ _OPTIONS = ("subscribe", _STARTS, "failOnDataLoss", _AT_ONCE)
 
 
 class KafkaFormat(Format):
-    """The option `subscribe` is a topic to read, which on Spark is left to Kafka's connector; `table` is a topic of the
-    newest answers."""
+    """The option `subscribe` is a topic to read, which on Spark is left to Kafka's connector; `table` is a topic to
+    write to."""
 
     def check(self, keys: TableKeys, on_spark: bool) -> list[Problem]:
         if keys.writes:
@@ -52,8 +53,9 @@ class KafkaFormat(Format):
         at_once = _options(keys).get(_AT_ONCE.lower())
         return FollowedTopic(_topic(keys), keys.schema, None if at_once is None else int(at_once))
 
-    def write(self, keys: TableKeys) -> CompactedSink:
-        return CompactedSink(keys.table or "", _of_librdkafka(keys), keys.key)
+    def write(self, keys: TableKeys) -> BatchSink:
+        topic, options = keys.table or "", _of_librdkafka(keys)
+        return CompactedSink(topic, options, keys.key) if keys.key else AppendedSink(topic, options)
 
     def keys(self, place: str, options: Mapping[str, Any]) -> TableKeys:
         keys = TableKeys(table=place, options={name: str(value) for name, value in options.items()}, writes=True)
@@ -92,7 +94,7 @@ def _lacking(keys: TableKeys, **examples: str) -> list[Problem]:
 
 
 def _sink_problems(keys: TableKeys) -> list[Problem]:
-    """Problems with a topic of the newest answers."""
+    """Problems with a topic to write to."""
     problems = [] if keys.table else [Problem("table", "is required for kafka: the topic, such as board")]
     for name, value in (("path", keys.path), ("url", keys.url), ("catalog", keys.catalog)):
         if value:

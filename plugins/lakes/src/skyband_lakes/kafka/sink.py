@@ -56,7 +56,7 @@ class KafkaSink(BatchSink):
         headers = {"skyband-job": self.name, "skyband-stream": stream, "skyband-batch": str(batch)}
         keys = (f"{self.name} {key}" for key in json_rows(answers.select(list(self.key))))
         self._delivery.seconds = self.seconds
-        self._delivery.send(zip(keys, json_rows(answers), strict=True), headers)
+        self._delivery.send((key, row, headers) for key, row in zip(keys, json_rows(answers), strict=True))
 
     def exists(self) -> bool:
         return True

@@ -1,8 +1,9 @@
-"""A topic whose broker keeps the last message of each key: checks, creates and reads it."""
+"""A topic that answers are written to: checks, creates and reads it."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from attrs import define
 from skyband.errors import ConfigError, Problem
@@ -10,8 +11,14 @@ from skyband.errors import ConfigError, Problem
 from skyband_lakes.kafka.topic import Topic
 from skyband_lakes.libraries import KAFKA
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _POLICY = "cleanup.policy"
-_COMPACT = "compact"
+COMPACT, DELETE = "compact", "delete"
+_LOSS = {COMPACT: "deletes current rows", DELETE: "keeps only the last answer of each group"}
+"""By the policy that a topic must have, what another one does to it."""
+ISOLATION = "isolation.level"
 _NEWEST = 20
 """Messages of each partition whose columns are checked."""
 _AS_THE_BROKER_HAS_IT = -1
@@ -19,7 +26,17 @@ _AS_THE_BROKER_HAS_IT = -1
 
 @define
 class SinkTopic(Topic):
-    """A topic to write to. Each call connects again, and raises EngineError if no broker answers."""
+    """A topic to write to. Each call connects again, and raises EngineError if no broker answers.
+
+    policy: which messages its broker deletes: "compact", those that a later one with the same key replaces; "delete",
+    those that are old.
+    """
+
+    policy: str = COMPACT
+
+    def consumer(self, **options: str) -> Any:
+        """A consumer that does not wait for transactions to end: that of a process that was killed is open at first."""
+        return super().consumer(**{ISOLATION: "read_uncommitted", **options})
 
     def exists(self) -> bool:
         """Whether the broker has it."""
@@ -33,12 +50,17 @@ class SinkTopic(Topic):
 
     def make(self) -> None:
         """Create it with one partition, so that its messages are ordered."""
-        topic = KAFKA.imported("admin").NewTopic(self.name, 1, _AS_THE_BROKER_HAS_IT, config={_POLICY: _COMPACT})
+        topic = KAFKA.imported("admin").NewTopic(self.name, 1, _AS_THE_BROKER_HAS_IT, config={_POLICY: self.policy})
         with self._admin() as admin:
             admin.create_topics([topic], request_timeout=self.seconds)[self.name].result(self.seconds)
 
-    def check_policy(self) -> None:
-        """Raise ConfigError if the broker deletes rows by age. Some brokers do not tell everyone their policy."""
+    def check(self, schema: "pa.Schema") -> None:
+        """Raise ConfigError if rows with these columns must not be added to it."""
+        self._check_policy()
+        self._check_columns(schema)
+
+    def _check_policy(self) -> None:
+        """Raise ConfigError if the broker deletes rows that are needed. Some brokers do not tell everyone."""
         library, codes = KAFKA.imported("admin"), KAFKA.imported().KafkaError
         resource = library.ConfigResource(library.ConfigResource.Type.TOPIC, self.name)
         with self._admin() as admin:
@@ -49,12 +71,21 @@ class SinkTopic(Topic):
                 if error.args[0].code() not in (codes.TOPIC_AUTHORIZATION_FAILED, codes.CLUSTER_AUTHORIZATION_FAILED):
                     raise
                 return
-        if policy is not None and policy.value != _COMPACT:
-            message = f"the topic {self.name!r} has {_POLICY} = {policy.value}, which deletes current rows"
-            remedy = f"kafka-configs.sh --alter --topic {self.name} --add-config {_POLICY}={_COMPACT}"
+        if policy is not None and policy.value != self.policy:
+            message = f"the topic {self.name!r} has {_POLICY} = {policy.value}, which {_LOSS[self.policy]}"
+            remedy = f"kafka-configs.sh --alter --topic {self.name} --add-config {_POLICY}={self.policy}"
             raise ConfigError(Problem("table", f"{message}: set it ({remedy}), or choose another topic"))
 
-    def newest_values(self) -> Iterator[bytes]:
+    def _check_columns(self, schema: "pa.Schema") -> None:
+        """Raise ConfigError if the newest messages are not rows with these columns."""
+        for value in self._newest_values():
+            columns = _columns(value)
+            if columns is None or {*columns} != {*schema.names}:
+                has = "other values than rows" if columns is None else f"rows of {', '.join(columns)}"
+                message = f"the topic {self.name!r} has {has}, and the answers {', '.join(schema.names)}"
+                raise ConfigError(Problem("table", f"{message}: choose another topic"))
+
+    def _newest_values(self) -> Iterator[bytes]:
         """The values of the last messages of each partition, except missing ones."""
         for turn in self.turns(newest=_NEWEST):
             yield from (message.value() for message in turn if message.value() is not None)
@@ -72,3 +103,11 @@ class SinkTopic(Topic):
             yield KAFKA.imported("admin").AdminClient({**self.options, "logger": self._log.logger()})
         except KAFKA.imported().KafkaException as error:
             raise self._failed(error.args[0].str()) from error
+
+
+def _columns(value: bytes) -> list[str] | None:
+    try:
+        row: Any = json.loads(value)
+    except ValueError:
+        return None
+    return list(row) if isinstance(row, dict) else None

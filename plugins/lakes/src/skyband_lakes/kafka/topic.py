@@ -105,8 +105,8 @@ class Topic:
         return KAFKA.imported().Consumer({**_ALIKE, **options, **self.options}, logger=self._log.logger())
 
     @contextmanager
-    def _consumer(self) -> Iterator[Any]:
-        consumer = self.consumer()
+    def _consumer(self, **options: str) -> Iterator[Any]:
+        consumer = self.consumer(**options)
         try:
             yield consumer
         except KAFKA.imported().KafkaException as error:
