@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from attrs import define, field
+from attrs import define, evolve, field
 from skyband import BackendInfo
 from skyband.arrays import Array, Float64, Int64
 from skyband.config.parameters import checked, number
@@ -100,6 +100,16 @@ class RanksByFloat(Reference):
         inside = self._oracle().inside(since, 2**64)
         for place, part in enumerate(parts.tolist() if inside else ()):
             values[place] = inside[min(max(int(np.ceil(part / BILLION * len(inside))), 1), len(inside)) - 1]
+
+
+class MergesNoneYounger(Reference):
+    """What the other has from after its own last row is not merged."""
+
+    def _merge(self, other: Self, now: int) -> None:
+        last = int(self._times[-1]) if len(self._times) else 2**62
+        twin, known = evolve(other), other._times <= last
+        twin._times, twin._values = other._times[known], other._values[known]
+        super()._merge(twin, now)
 
 
 class RanksDown(Reference):
@@ -379,6 +389,7 @@ REFERENCES = [
     (_info(Sampled, "bounded"), Sampled),
 ]
 MUTANTS = [
+    _mutant(MergesNoneYounger, "merged_is_the_sketch_of_both_streams"),
     _mutant(RanksByFloat, "shares_are_the_decimals_they_are_written_as"),
     _mutant(RanksDown, "tiny_streams_equal_the_oracle", "few_rows_are_exact"),
     _mutant(BeginExcluded, "seeded_streams_equal_the_oracle", "since_any_moment"),

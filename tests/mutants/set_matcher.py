@@ -150,6 +150,14 @@ class MoreThanTheThreshold(Reference):
         return [match for match in super().found(new) if match[1] > self.threshold]
 
 
+class NearTheThreshold(Reference):
+    """What is a billionth less similar than the threshold will do."""
+
+    def found(self, new: Held) -> list[tuple[int, float]]:
+        pairs = [(old, self.score(old[3], new[3])) for old in self.candidates(new) if self.pairs(old, new)]
+        return [(old[0], score) for old, score in pairs if score >= self.threshold - 1e-9]
+
+
 class RoundsUp(Reference):
     """The least overlap is the threshold times a size, rounded up."""
 
@@ -548,6 +556,7 @@ MUTANTS: list[Mutant] = [
     (INFO, EndsEarly, ("sets_a_window_apart_match_and_older_do_not", *TOLD, *ORACLE[1:])),
     (INFO, EndsLate, ("silence_only_expires_sets", "sets_a_window_apart_match_and_older_do_not", *TOLD)),
     (INFO, OverflowingWindow, ("ends_of_time",)),
+    (INFO, NearTheThreshold, ("a_similarity_equal_to_the_threshold_matches",)),
     (INFO, MoreThanTheThreshold, ("a_similarity_equal_to_the_threshold_matches", *TOLD)),
     (INFO, RoundsUp, ("a_similarity_equal_to_the_threshold_matches",)),
     (INFO, LaterWinsTies, ("a_flood_of_equal_sets_reports_the_earliest", *TOLD)),

@@ -1,13 +1,14 @@
 """The checks of queries see: every broken query is caught by those it names, and every check catches at least one."""
 
 import pytest
+from mutants import query_values
 from mutants.query import MUTANTS, REFERENCE
 from skyband_specs.queries import query_subject, verify_query_subject
 from skyband_specs.queries.checks import query_checks
 from skyband_specs.report import FAILED
 
 CHECKS = {check.name: check for check in query_checks()}
-CAUGHT = [(cls, examples, name) for cls, examples, names in MUTANTS for name in names]
+CAUGHT = [(cls, examples, name) for cls, examples, names in [*MUTANTS, *query_values.MUTANTS] for name in names]
 
 
 def test_the_reference_passes_every_check():

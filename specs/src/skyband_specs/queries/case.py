@@ -6,12 +6,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from attrs import frozen
 from skyband.columns.arrow_normalization import no_rows
 from skyband.config.parameters import build
 from skyband.engines.local import LocalRun
+from skyband.errors import InputError
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
+from skyband.operator.row_encoding import encode
 from skyband.queries.example import QueryExample
 from skyband.queries.query import Query
 from skyband.registry import Binding, installed
@@ -77,6 +80,30 @@ def cut(rows: pa.Table, places: Iterable[int]) -> list[pa.RecordBatch]:
     whole = rows.combine_chunks().to_batches()
     batch = whole[0] if whole else no_rows(rows.schema)
     return [batch.slice(start, stop - start) for start, stop in pairwise(bounds)]
+
+
+def with_large_numbers(rows: pa.Table, query: Query) -> pa.Table:
+    """The rows with numbers beyond 32 bits in each column of 64-bit integers that a query takes them in."""
+    for each in query.inputs():
+        place = rows.column_names.index(each.column)
+        column = rows.column(place).combine_chunks()
+        if column.type != pa.int64():
+            continue
+        large = np.where(np.arange(len(rows)) % 5 == 1, 2**40 + 1, -(2**40) - 1)
+        of_large = pa.array(np.isin(np.arange(len(rows)) % 5, (1, 3)))
+        changed = rows.set_column(place, rows.schema.field(place), pc.if_else(of_large, pa.array(large), column))
+        rows = changed if takes(query, changed) else rows
+    return rows
+
+
+def takes(query: Query, rows: pa.Table) -> bool:
+    """Whether the query takes all of these rows."""
+    try:
+        for batch in cut(rows.select(query.columns), []):
+            encode(query, batch)
+    except InputError:
+        return False
+    return True
 
 
 def random_cuts(seed: int, count: int) -> list[int]:

@@ -7,7 +7,7 @@ from skyband.arrays import TIME_MIN
 from skyband.queries.grouping_sets import GROUPING
 from skyband.queries.time_columns import microseconds
 
-from skyband_specs.check import expect_equal
+from skyband_specs.check import expect, expect_equal
 from skyband_specs.queries.case import GROUP, QueryCase, cut, gathered, lines, random_cuts
 from skyband_specs.queries.check import NotApplicable, equal_answers, holds, query_check
 
@@ -107,6 +107,8 @@ def check_a_group_is_forgotten_when_its_windows_are_empty(case: QueryCase) -> No
         run = case.run(named, query)
         for batch in cut(named, []):
             run.push(batch)
+        metrics = run.operator.take_metrics()
+        expect(not metrics.groups or metrics.retained > 0, f"{metrics.groups} groups are held, but no items")
         run.operator.advance(_latest(case, rows) + 100 * 365 * 86_400_000_000)
         metrics = run.operator.take_metrics()
         expect_equal((metrics.groups, metrics.retained), (0, 0), "groups and items held a century after the last row")

@@ -1,6 +1,6 @@
 """Unusable rows are left out and counted, each once and under a reason that the query names."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -8,12 +8,11 @@ from skyband.columns import record_batch_bytes
 from skyband.errors import InputError
 from skyband.instants import python_values
 from skyband.operator.bad_rows import FIELD, REASON, VALUE
-from skyband.operator.row_encoding import encode
 from skyband.queries.query import BAD
 from skyband.queries.query import COUNT as COUNTED
 
 from skyband_specs.check import expect, expect_equal
-from skyband_specs.queries.case import QueryCase, cut, gathered
+from skyband_specs.queries.case import QueryCase, cut, gathered, takes
 from skyband_specs.queries.check import equal_answers, holds, query_check
 
 COUNT = 4
@@ -75,8 +74,14 @@ def check_bad_rows_are_put_aside_as_if_they_had_not_come(case: QueryCase) -> Non
     """With `bad_rows`, rows that would end a run are counted, reported unchanged with the reason, and in no answer.
 
     In each column, three rows have values that no query expects: numbers at the limits of their type and beyond any
-    bounds, a time far away, an unknown name, lists that end too early. They are the first and the last of a batch.
+    bounds, a time far away, an unknown name, lists that end too early. They are the first and the last of a batch, and
+    then a batch each.
     """
+    _bad_rows_are_put_aside(case, lambda count: [count // 2])
+    _bad_rows_are_put_aside(case, lambda count: [1, count // 2, count // 2 + 1, count - 1] if count > 4 else [])
+
+
+def _bad_rows_are_put_aside(case: QueryCase, cuts: Callable[[int], list[int]]) -> None:
     counted = case.query(bad_rows=COUNTED)
 
     def law(rows: pa.Table) -> None:
@@ -84,12 +89,12 @@ def check_bad_rows_are_put_aside_as_if_they_had_not_come(case: QueryCase) -> Non
         hostile = np.isin(np.arange(len(rows)), [0, half, len(rows) - 1])
         without = case.answers(rows.filter(pa.array(~hostile)), query=counted)
         for name, holed in with_hostile_values(rows, hostile, case.query().columns):
-            if not _is_refused(case, holed):
+            if takes(case.query(), holed):
                 continue
             aside: list[pa.RecordBatch] = []
             run = case.run(rows, counted)
             run.on_bad_rows = aside.append
-            answers = [run.push(batch) for batch in cut(holed, [half])]
+            answers = [run.push(batch) for batch in cut(holed, cuts(len(rows)))]
             bad = pa.Table.from_batches(aside)
             expect_equal(run.operator.take_metrics().dropped.get(BAD, 0), int(hostile.sum()), f"bad rows by {name!r}")
             came = holed.filter(pa.array(hostile))
@@ -120,7 +125,7 @@ def check_rows_that_a_query_takes_are_refused_by_no_backend(case: QueryCase) -> 
     def law(rows: pa.Table) -> None:
         hostile = np.isin(np.arange(len(rows)), [1, len(rows) // 2, len(rows) - 2])
         for name, holed in with_hostile_values(rows, hostile, case.query().columns):
-            if name == counted.time or _is_refused(case, holed):
+            if name == counted.time or not takes(case.query(), holed):
                 continue
             run = case.run(rows, counted)
             try:
@@ -141,16 +146,6 @@ def _as_bytes(rows: pa.Table, names: tuple[str, ...]) -> bytes:
     """The exact bytes of rows, including NaN and times without a name in Python."""
     (batch,) = rows.select(names).combine_chunks().to_batches()
     return record_batch_bytes.to_bytes(batch)
-
-
-def _is_refused(case: QueryCase, rows: pa.Table) -> bool:
-    query = case.query()
-    try:
-        for batch in cut(rows.select(query.columns), []):
-            encode(query, batch)
-    except InputError:
-        return True
-    return False
 
 
 def with_hostile_values(rows: pa.Table, places: np.ndarray, names: tuple[str, ...]) -> Iterator[tuple[str, pa.Table]]:

@@ -12,7 +12,7 @@ from skyband_specs.check import expect, expect_equal
 from skyband_specs.queries.case import GROUP, QueryCase, cut, gathered
 from skyband_specs.queries.check import check_of_all, equal_answers, holds, query_check
 
-COUNT = 7
+COUNT = 8
 
 
 @query_check("schema")
@@ -87,6 +87,30 @@ def check_a_column_of_another_type_is_told(case: QueryCase) -> None:
         place = case.rows.schema.get_field_index(column.column)
         odd = pa.field(column.column, pa.struct([("x", pa.struct([("y", pa.null())]))]))
         _refuses(case, case.rows.schema.set(place, odd), column.key, f"with {column.column!r} of {odd.type}")
+
+
+@query_check("schema")
+def check_columns_of_each_type_it_takes_are_answered_alike(case: QueryCase) -> None:
+    """Integers of any width, large texts and dictionaries have the same answers, where `inputs` takes the type."""
+    query, whole = case.query(), case.answers(case.rows)
+    for one in query.inputs():
+        place = case.rows.column_names.index(one.column)
+        column = case.rows.column(place).combine_chunks()
+        for kind in _alike(column.type):
+            if not one.accepts(kind):
+                continue
+            try:
+                rows = case.rows.set_column(place, one.column, column.cast(kind))
+            except pa.ArrowInvalid:  # it does not hold these numbers
+                continue
+            equal_answers(case.answers(rows, [len(rows) // 2]), whole, f"with {one.column!r} of {kind}")
+
+
+def _alike(kind: pa.DataType) -> tuple[pa.DataType, ...]:
+    """Other types for the same values."""
+    if pa.types.is_integer(kind):
+        return (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64())
+    return (pa.large_string(), pa.dictionary(pa.int32(), pa.string())) if kind == pa.string() else ()
 
 
 @query_check("schema")

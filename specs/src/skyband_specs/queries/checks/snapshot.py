@@ -5,7 +5,7 @@ import os
 import pyarrow as pa
 
 from skyband_specs.check import expect
-from skyband_specs.queries.case import GROUP, QueryCase, cut, gathered, random_cuts
+from skyband_specs.queries.case import GROUP, QueryCase, cut, gathered, random_cuts, with_large_numbers
 from skyband_specs.queries.check import equal_answers, holds, query_check
 from skyband_specs.queries.state_trial import fault
 
@@ -19,8 +19,13 @@ _FEW = 40
 
 @query_check("snapshot")
 def check_goes_on_from_a_snapshot_after_any_row(case: QueryCase) -> None:
-    """Saved and restored after every row: the answers equal those of a run that never stopped."""
+    """Saved and restored after every row: the answers equal those of a run that never stopped.
+
+    So do those to numbers beyond 32 bits, where the query takes them.
+    """
     holds(case, lambda rows: _stop_and_go(case, rows, list(range(1, len(rows)))))
+    large = with_large_numbers(case.rows, case.query())
+    holds(case, lambda rows: _stop_and_go(case, rows, list(range(9, len(rows), 9))), large)
 
 
 @query_check("snapshot")

@@ -28,7 +28,7 @@ def check_merged_is_the_sketch_of_both_streams(make: Make, case: Case) -> None:
     def law(rows: NumberStream) -> None:
         if make().by == "rows":
             return
-        for parts in (_dealt(rows), _cut(rows)):
+        for parts in (_dealt(rows), _cut(rows), _cut(rows)[::-1]):
             left, right = (fed(make, case, part) for part in parts)
             before = visible(case, right, rows, 0)
             left.merge(right)

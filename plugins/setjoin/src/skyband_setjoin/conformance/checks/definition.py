@@ -1,5 +1,6 @@
 """Every arrival's matches equal those found by comparing it with the whole window."""
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -95,7 +96,7 @@ def check_sets_of_all_sizes_match(make: Make, case: Case) -> None:
 
 @check("oracle", guarantees=("exact",), once=True)
 def check_a_similarity_equal_to_the_threshold_matches(make: Make, case: Case) -> None:
-    """A similarity that equals the threshold, as a float, is enough: for all combinations of o, n and m tokens."""
+    """A similarity that equals the threshold, as a float, is enough, and none below: for all o, n and m tokens."""
     for similarity in SIMILARITIES:
         for n, m, common in (
             (100, 100, 71),
@@ -110,8 +111,11 @@ def check_a_similarity_equal_to_the_threshold_matches(make: Make, case: Case) ->
             sets = [
                 [*range(common), *range(1000 * i, 1000 * i + size - common)] for i, size in ((1, n), (2, m), (3, n))
             ]
-            parameters = {"threshold": threshold, "similarity": similarity, "matches": "all", "keep": "all", "sides": 1}
-            expect_matches(make, stream_of(sets), "at the threshold", **parameters, window=10)
+            parameters = {"similarity": similarity, "matches": "all", "keep": "all", "sides": 1, "window": 10}
+            expect_matches(make, stream_of(sets), "at the threshold", **parameters, threshold=threshold)
+            if 0 < threshold < 1:
+                above = math.nextafter(threshold, math.inf)
+                expect_matches(make, stream_of(sets), "just below the threshold", **parameters, threshold=above)
 
 
 @check("oracle", guarantees=("exact",), once=True)
