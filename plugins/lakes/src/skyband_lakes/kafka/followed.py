@@ -106,7 +106,8 @@ class FollowedTopic(Followed):
 
     def _consume(self, most: int) -> None:
         """Take what has arrived; a partition with enough waiting here is paused, so that the others come."""
-        for event in self._consumer.consume(min(most, _MOST_AT_ONCE), _WAIT):
+        # The library waits until it has as many as asked, so it is not to wait for messages that nobody announced.
+        for event in self._consumer.consume(min(most, _MOST_AT_ONCE), 0 if self.caught_up else _WAIT):
             number, error = event.partition(), event.error()
             if error is None:
                 self._waiting[number].add(event)
