@@ -129,13 +129,18 @@ class Checkpoint:
         return self.folder / f"{number:06}"
 
     def saved(self, number: int) -> None:
-        """The savepoint after this turn is complete: begin a new log, and remove what only older savepoints need."""
+        """The savepoint after this turn is complete: begin a new log, and remove what only older savepoints need.
+
+        While turns are done again the logs stay as they are: the next ones are in them.
+        """
         shutil.rmtree(self.folder / _PARTS, ignore_errors=True)
-        self.close()
-        self._log = TurnLog(self._log_after(number), self.durable)
         savepoints = self._savepoints()
         for path in savepoints[_MOST:]:
             shutil.rmtree(path)
+        if self._log is None:
+            return
+        self.close()
+        self._log = TurnLog(self._log_after(number), self.durable)
         oldest = int(savepoints[_MOST - 1].name) if len(savepoints) >= _MOST else 0
         for log in [path for path in self._logs() if int(path.stem) <= oldest][:-1]:
             log.unlink()

@@ -1,7 +1,8 @@
 """Runs a stream turn by turn: a turn is written down, then done; now and then the state is saved."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from math import inf
 from pathlib import Path
 
 import pyarrow as pa
@@ -36,6 +37,8 @@ TRIGGER = 0.1
 """Seconds between the starts of two turns, unless `sink.trigger` says otherwise."""
 _SHARE = 20
 """A savepoint is made at most each 20 times as long as it takes."""
+_AGAIN = 1.0
+"""Seconds between two savepoints while turns are done again, where `commit` is longer."""
 _TICK = 1.0
 """Seconds between two ticks of the clock while no rows arrive."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 10.0
@@ -111,11 +114,18 @@ class Service:
                 progress.note(f"warning: {failure}; the one before it is used, with the turns since")
             service._open_sinks(checkpoint.stream, is_new)
             service._check_sinks(turns[-1].number if turns else service.number)
-            for turn in turns:
-                service._do(turn)
+            service._redo(turns)
             service._start_clock()
             return service
         raise failures[-1] if failures else SnapshotError(f"{str(checkpoint.folder)!r} has turns, but no savepoint")
+
+    def _redo(self, turns: Iterable[Turn]) -> None:
+        """Do turns again. Their state is saved often, so that a start that is killed each time comes to an end."""
+        for turn in turns:
+            if self.signals.stop:
+                return
+            self._do(turn)
+            self._save_now_and_then(_AGAIN)
 
     def _restore(self, contents: Savepoint, snapshots: list[bytes]) -> None:
         """Take the state of a savepoint. Raises SnapshotError where that is of another job."""
@@ -303,8 +313,8 @@ class Service:
         reached.tick = turn.tick
         return reached, Ticking(idle.length, started=turn.started or 0)
 
-    def _save_now_and_then(self) -> None:
-        commit = self.settings.commit.length / 1_000_000
+    def _save_now_and_then(self, at_most: float = inf) -> None:
+        commit = min(self.settings.commit.length / 1_000_000, at_most)
         if time.monotonic() - self._saved_at >= max(commit, _SHARE * self._saving):
             self._save()
 
