@@ -127,6 +127,32 @@ def test_marks_of_transactions_do_not_count_as_lag(broker, topic):
     source.close()
 
 
+def test_a_topic_that_never_rests_ends_where_it_ended_at_first(broker, topic):
+    kafka_broker.send(broker, topic, map(message, range(25)))
+    source = followed(broker, topic, maxOffsetsPerTrigger="10")
+    source.stop_at_end()
+    found, sent = [], 25
+    for _ in range(60):
+        part = source.next_part(100)
+        if part is None and source.caught_up:
+            break
+        if part is not None:
+            found += clients(source, part)
+            source.took(part)
+        kafka_broker.send(broker, topic, map(message, range(sent, sent + 50)))
+        sent += 50
+    else:
+        raise AssertionError("it follows the topic")
+    assert found == [f"c{number}" for number in range(len(found))] and 25 <= len(found) < sent
+    assert json.loads(source.offset)[topic]["0"] == len(found)
+    source.close()
+    after = followed(broker, topic)
+    after.resume(source.offset)
+    rest = [client for _, some in parts_to_the_end(after) for client in some]
+    assert rest == [f"c{number}" for number in range(len(found), sent)]
+    after.close()
+
+
 def test_messages_that_are_gone_are_an_error_with_their_place(broker, topic):
     kafka_broker.send(broker, topic, map(message, range(5)))
     source = followed(broker, topic)

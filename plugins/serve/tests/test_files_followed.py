@@ -78,10 +78,25 @@ def test_a_file_that_is_gone_while_a_folder_is_listed_ends_nothing(folder, monke
 
     monkeypatch.setattr(files_followed, "data_files", gone)
     monkeypatch.setattr(files_followed, "_LISTED_EVERY", 0)
-    assert source.next_part() is None
+    assert source.next_part() is None and not source.caught_up
     monkeypatch.undo()
-    source._next_listing = 0
     assert len(waiting(source)) == 6
+
+
+def test_files_that_come_meanwhile_are_not_read_by_one_that_ends(folder):
+    source = followed(folder)
+    source.stop_at_end()
+    source.most = 4
+    for number in range(3):
+        (folder / "in" / f"new-{number}.json").write_text("{}")
+        part = source.next_part()
+        assert len(part or []) == [4, 3, 0][number], "seven files were there at first"
+        source.took(part or [])
+    assert source.caught_up
+    following = followed(folder)
+    following.took(following.next_part())
+    (folder / "in" / "new.json").write_text("{}")
+    assert waiting(following) == ["new.json"]
 
 
 def test_a_position_is_resumed_by_the_next_stream(folder):

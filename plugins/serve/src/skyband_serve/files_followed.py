@@ -46,6 +46,10 @@ class FollowedFiles(FollowedSource):
     _waiting: list[list[Any]] = field(factory=list, init=False)
     """Files that were listed, but are in no part yet."""
     _next_listing: float = field(default=0.0, init=False)
+    _ends: bool = field(default=False, init=False)
+    """Whether one whole listing is all that is read."""
+    _was_whole: bool = field(default=False, init=False)
+    """Whether the last listing had all files; not, where one was removed meanwhile."""
     _saved: int = field(default=0, init=False)
     """How many positions were saved, also by the streams before this one."""
 
@@ -58,8 +62,11 @@ class FollowedFiles(FollowedSource):
         self._times = _names_read(position.log, number)
         self._saved = -(-(number + 1) // _COMPACTED_EVERY)
 
+    def stop_at_end(self) -> None:
+        self._ends = True
+
     def next_part(self) -> list[list[Any]] | None:
-        if not self._waiting:
+        if not self._waiting and not (self._ends and self.caught_up):
             self._waiting = self._new_files()
         if not self._waiting:
             return None
@@ -77,16 +84,21 @@ class FollowedFiles(FollowedSource):
         begun = time.monotonic()
         if begun < self._next_listing:
             return []
-        new = []
+        new, self._was_whole = list[list[Any]](), False
         with problems_within("source"), suppress(FileNotFoundError):  # removed meanwhile: the next listing is whole
             for path in data_files(self._path):
                 if str(path) not in self._times:
                     status = path.stat()
                     new.append([str(path), status.st_mtime_ns // 1_000_000, status.st_size])
-        if not new:
+            self._was_whole = True
+        if not new and self._was_whole:
             now = time.monotonic()
             self._next_listing = now + max(_LISTED_EVERY, _SHARE * (now - begun))
         return new
+
+    @property
+    def caught_up(self) -> bool:
+        return self._was_whole
 
     @property
     def _path(self) -> Path:

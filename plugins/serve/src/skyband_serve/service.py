@@ -115,6 +115,9 @@ class Service:
             service._open_sinks(checkpoint.stream, is_new)
             service._check_sinks(turns[-1].number if turns else service.number)
             service._redo(turns)
+            for reader in (source, rules):
+                if reader is not None and service._ends:
+                    reader.stop_at_end()
             service._start_clock()
             return service
         raise failures[-1] if failures else SnapshotError(f"{str(checkpoint.folder)!r} has turns, but no savepoint")

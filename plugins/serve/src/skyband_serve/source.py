@@ -20,6 +20,10 @@ class FollowedSource(ABC):
         """Continue where a savepoint stopped. Raises SnapshotError where the position cannot be read."""
 
     @abstractmethod
+    def stop_at_end(self) -> None:
+        """Read only to the end that there is when reading starts, also where more arrives meanwhile."""
+
+    @abstractmethod
     def next_part(self) -> Any | None:
         """Name the next rows as a value of JSON; None where there are none now. The same name gives the same rows."""
 

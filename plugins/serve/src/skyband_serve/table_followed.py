@@ -32,6 +32,9 @@ class FollowedTable(FollowedSource):
     def resume(self, position: Position) -> None:
         self.followed.resume(position.offset)
 
+    def stop_at_end(self) -> None:
+        self.followed.stop_at_end()
+
     def next_part(self) -> Any | None:
         return self.followed.next_part(_ROWS_A_TURN)
 

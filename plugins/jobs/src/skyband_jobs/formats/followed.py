@@ -17,6 +17,9 @@ class Followed(ABC):
     def resume(self, offset: str) -> None:
         """Continue at an `offset`, of this engine or of Spark. Raises SnapshotError where it cannot be read."""
 
+    def stop_at_end(self) -> None:  # noqa: B027 - one that does so reads until it has caught up
+        """Read only to the end that there is when reading starts, for a stream that then ends. Called before it."""
+
     @abstractmethod
     def next_part(self, most: int) -> Any | None:
         """Name the next rows, `most` of them at the most, by a value of JSON; None where there are none now.

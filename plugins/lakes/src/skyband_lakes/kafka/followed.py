@@ -2,7 +2,9 @@
 
 import json
 import time
+from bisect import bisect_left
 from collections.abc import Mapping
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
@@ -39,6 +41,10 @@ class _Waiting:
         self.offsets.append(message.offset())
         self.values.append(message.value())
 
+    def keep(self, count: int) -> None:
+        """Drop all but the first messages."""
+        del self.offsets[count:], self.values[count:]
+
     def hand_over(self, count: int, number: int, messages: Messages) -> None:
         """Give the first messages away, without those that delete a key."""
         for offset, value in zip(self.offsets[:count], self.values[:count], strict=True):
@@ -64,6 +70,8 @@ class FollowedTopic(Followed):
     """By assigned partition, the messages that are in no part yet."""
     _ends: dict[int, int] = field(factory=dict, init=False)
     """By partition, the last end that was reached."""
+    _bounds: dict[int, int] | None = field(default=None, init=False)
+    """By partition, where to stop: its end when its first messages came. None: it reads on and on."""
     _paused: set[int] = field(factory=set, init=False)
     """Partitions with enough messages waiting here."""
     _looked: float = field(default=0.0, init=False)
@@ -77,6 +85,9 @@ class FollowedTopic(Followed):
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             message = f"the savepoint's position is not one of the topic {self.topic.name!r}: {offset!r:.80}"
             raise SnapshotError(f"{message}; it belongs to another source") from error
+
+    def stop_at_end(self) -> None:
+        self._bounds = {}
 
     def next_part(self, most: int) -> dict[str, list[int]] | None:
         """Partitions advance together: each by the same share of what it is behind, so that none makes others late."""
@@ -115,12 +126,23 @@ class FollowedTopic(Followed):
                 self._ends[number] = event.offset()
             elif not error.retriable():
                 raise self.topic.gone(number, self._next.get(number), error)
+        if self._bounds is not None:
+            self._keep_to(self._bounds)
         # The library drops what it has fetched of a partition that it pauses, so it is not paused for a little.
         full = {number for number, waiting in self._waiting.items() if len(waiting) >= 2 * most}
         for numbers, change in ((full - self._paused, "pause"), (self._paused - full, "resume")):
             if numbers:
                 getattr(self._consumer, change)([self.topic.partition(number) for number in sorted(numbers)])
         self._paused = full
+
+    def _keep_to(self, bounds: dict[int, int]) -> None:
+        """Drop the messages that came later than the end that a partition had at first."""
+        for number, waiting in self._waiting.items():
+            _, high = self._consumer.get_watermark_offsets(self.topic.partition(number), cached=True)
+            bound = bounds.setdefault(number, high) if high >= 0 else inf
+            if waiting.offsets and waiting.offsets[-1] >= bound:
+                waiting.keep(bisect_left(waiting.offsets, bound))
+                self._ends[number] = max(self._ends.get(number, -1), high)
 
     def _behind(self, number: int) -> int:
         """The offsets between what was taken of a partition and its end; 1 at the least where that is not known.
@@ -129,6 +151,7 @@ class FollowedTopic(Followed):
         """
         waiting, reached = self._waiting[number], self._ends.get(number, -1)
         _, high = self._consumer.get_watermark_offsets(self.topic.partition(number), cached=True)
+        high = min(high, (self._bounds or {}).get(number, high))
         if reached >= max(high, 0):
             return len(waiting)
         begin = self._next.get(number, waiting.offsets[0] if waiting.offsets else None)
