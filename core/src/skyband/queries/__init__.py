@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
+from skyband import registry
 from skyband.config.literals import literal
 from skyband.config.parameters import build
 from skyband.errors import ConfigError, PluginError, Problem, suggest
-from skyband.registry import installed
 from skyband.registry.info import QueryInfo
-from skyband.registry.install_hints import each_row_hint
 from skyband.registry.module_import import check_class, load, load_class
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ _EACH_ROW = re.compile(r"(as it comes|always|row|((for )?(each|every)|per) (row|
 
 def kinds() -> dict[str, QueryInfo]:
     """The kinds of query that can be used, including those of plugins."""
-    return installed().queries.usable
+    return registry.installed().queries.usable
 
 
 def load_query(kind: str, distribution: str | None = None) -> "type[Query]":
@@ -32,7 +31,7 @@ def load_query(kind: str, distribution: str | None = None) -> "type[Query]":
 
     Raises ConfigError if the kind is unknown, PluginError if its plugin is broken or it is claimed twice.
     """
-    entry = installed().queries.named(kind, distribution)
+    entry = registry.installed().queries.named(kind, distribution)
     return _load_class(entry.info, entry.distribution)
 
 
@@ -56,7 +55,7 @@ def examples_of(kind: str, distribution: str | None = None) -> "tuple[QueryExamp
     """
     from skyband.queries.example import QueryExample
 
-    entry = installed().queries.named(kind, distribution)
+    entry = registry.installed().queries.named(kind, distribution)
     if entry.info.examples is None:
         return ()
     whose = f"query {kind!r} of {entry.distribution}"
@@ -100,6 +99,8 @@ def _with_hint(problem: Problem, keys: Mapping[str, Any]) -> Problem:
     every = keys.get("every")
     if problem.field != "every" or not isinstance(every, str) or not _EACH_ROW.fullmatch(" ".join(every.split())):
         return problem
+    from skyband.registry.install_hints import each_row_hint
+
     return evolve(problem, message=f"{problem.message}; {each_row_hint()}")
 
 

@@ -8,8 +8,8 @@ from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
+from skyband import registry
 from skyband.errors import PluginError, SkybandError
-from skyband.registry import installed
 from skyband.registry.module_import import cause
 from skyband.roles.backend import Backend
 
@@ -33,7 +33,7 @@ def distribution_of(cls: "type[Query]") -> str:
     Queries reach executors pickled, and are not looked up there.
     """
     place = f"{cls.__module__}:{cls.__qualname__}"
-    named = [entry.distribution for entry in installed().queries.listing if entry.info.factory == place]
+    named = [entry.distribution for entry in registry.installed().queries.listing if entry.info.factory == place]
     return BROUGHT_BY.get(cls) or next(iter(named), cls.__module__)
 
 

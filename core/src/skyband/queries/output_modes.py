@@ -9,7 +9,6 @@ import pyarrow as pa
 from skyband.columns.ids import PLAIN, is_plain
 from skyband.config.parameters import choice
 from skyband.errors import ConfigError, Problem, suggest
-from skyband.registry.install_hints import OPEN_SINK
 from skyband.windows.schedule import Schedule
 
 ALL, CHANGES, CURRENT = "all", "changes", "current"
@@ -63,6 +62,8 @@ def table_key(query: Any) -> tuple[str, ...]:
 def for_a_program(query: T) -> T:
     """The query, if a program takes the answers itself. Raises ConfigError if they need a sink."""
     if getattr(query, "answers", ALL) == CURRENT:
+        from skyband.registry.install_hints import OPEN_SINK
+
         message = f'"{CURRENT}" is for jobs, whose sink holds the newest answers'
         remedy = f'use "{CHANGES}" and pass answers to {OPEN_SINK}(…, key={[*table_key(query)]})'
         raise ConfigError(Problem("answers", f"{message}: {remedy}"))
