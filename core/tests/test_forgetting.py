@@ -6,7 +6,7 @@ from types import FunctionType, ModuleType
 import numpy as np
 import pyarrow as pa
 import pytest
-from skyband.columns import ids, rows_behind_answers
+from skyband.columns import rows_behind_answers, values_by_id
 from skyband.engines.local import LocalRun
 from skyband.groups.small_groups import entries
 from skyband.operator import processor_cache
@@ -87,7 +87,7 @@ def test_memory_follows_the_window_and_not_the_stream(kind, by, monkeypatch):
     monkeypatch.setattr(processor_cache, "MOST_ACTIVE", 1)
     monkeypatch.setattr(processor_cache, "FEW_ACTIVE", 1)
     # Up to a thousand names, entries and rows wait to be swept out, as forty windows have: a leak would not show there.
-    for sweeping in (ids, rows_behind_answers, entries):
+    for sweeping in (values_by_id, rows_behind_answers, entries):
         monkeypatch.setattr(sweeping, "_LEAST", 8)
     run = LocalRun.start({**(QUERIES | OF_ROWS)[kind], "by": by}, window(0).schema)
     taken, written, known = [], [], []

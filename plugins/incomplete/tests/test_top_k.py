@@ -6,7 +6,8 @@ from contextlib import nullcontext
 import numpy as np
 import pyarrow as pa
 import pytest
-from skyband.columns.ids import ValuesById, to_ids
+from skyband.columns.ids import to_ids
+from skyband.columns.values_by_id import ValuesById
 from skyband.engines import local
 from skyband.errors import ConfigError, InputError
 from skyband.groups.execution import execution_of

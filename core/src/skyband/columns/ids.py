@@ -1,31 +1,21 @@
-"""Converts objects and ids of any type to the int64 ids that backends use, and back."""
+"""The int64 ids of objects of any type, which backends use, and back; loads no compiled code.
 
-from collections.abc import Sequence
-from copy import copy
-from functools import cache
-from itertools import chain, pairwise
-from typing import Any
+Integers are their own ids. Other values are identified by their hash: `values_by_id` keeps the values behind it.
+"""
+
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Array, Int64
 from skyband.columns import keyed_frames
-from skyband.columns.dictionaries import is_dictionary_of_text, last_of_each, with_wide_codes
+from skyband.columns.dictionaries import is_dictionary_of_text, with_wide_codes
 from skyband.columns.hashing import hash_column, is_hashable
-from skyband.columns.integer_ids import SIGN
-from skyband.columns.integer_ids import integers_of as integers_of  # for authors of queries
-from skyband.columns.integer_ids import is_integer_id as is_integer_id
 from skyband.columns.keyed_frames import plain_type
-from skyband.columns.row_store_by_position import RowStore
 from skyband.columns.rows import Rows
-from skyband.columns.values_by_key import KeyedColumns
-from skyband.errors import SnapshotError
-from skyband.kernels.sorted_arrays import among, search_sorted
 
-_LEAST = 1024
-_FEW = 64
-"""At most this many texts are kept in a Python dict, which is faster than sorting them."""
+SIGN = np.uint64(1 << 63)
 PLAIN = "a plain value such as a string or a number"
 """The types that `is_plain` accepts, in words."""
 
@@ -33,6 +23,11 @@ PLAIN = "a plain value such as a string or a number"
 def is_plain(kind: pa.DataType) -> bool:
     """Whether values of this type are plain, so that they can name something."""
     return is_hashable(plain_type(kind))
+
+
+def is_integer_id(kind: pa.DataType) -> bool:
+    """Whether ids determine values of this type and keep their order: integers."""
+    return pa.types.is_integer(kind)
 
 
 def to_ids(column: pa.Array) -> tuple[Int64, pa.Array | None]:
@@ -54,257 +49,26 @@ def id_values(rows: Rows, kind: pa.DataType) -> pa.Array:
     """The values that name a frame's rows, from the result of `to_ids`: columns `code` and, if needed, `name`."""
     if is_integer_id(kind):
         return integers_of(rows["code"], kind)
-    return _names_as(rows["name"], kind)
+    return values_as(rows["name"], kind)
 
 
-def _names_as(values: pa.Array | Array, kind: pa.DataType) -> pa.Array:
+def values_as(values: pa.Array | Array, kind: pa.DataType) -> pa.Array:
+    """Values of a frame's column, of which floats are numpy, in their own type."""
     return (pa.array(values) if isinstance(values, np.ndarray) else values).cast(kind)
 
 
-class ValuesById:
-    """The values behind the ids of rows that are still valid. Memory is proportional to the window.
-
-    A row costs O(log n). A few texts at a time cost O(1) each: they are kept apart from the sorted ids until there
-    are enough to make sorting cheap per text.
-    """
-
-    def __init__(self, kind: pa.DataType) -> None:
-        self._kind = kind
-        self.needed = not is_integer_id(kind)
-        """Whether ids do not determine the values."""
-        self._text = pa.types.is_string(kind)
-        self._before: int | None = None
-        self._be(_no_names(kind))
-        self._new: list[pa.RecordBatch] = []
-        self._rows = 0
-
-    def _be(self, names: pa.RecordBatch) -> None:
-        """Keep these names, and no others."""
-        self._names, self._few = names, dict[int, tuple[int, str]]()
-        self._ids, self._values = names.column("id").to_numpy(zero_copy_only=False), names.column("name")
-
-    def update(self, times: Int64, rows: Rows) -> None:
-        """Learn the names of rows at these times: columns `object` and, if needed, `name`."""
-        if self.needed:
-            self.learn(times, rows["object"], rows["name"])
-
-    def learn(self, times: Int64, ids: Int64, names: pa.Array | Array) -> None:
-        """As `update`, if they are needed."""
-        if self._text and len(ids) <= _FEW and not self._new and isinstance(names, pa.Array):
-            last_seen = zip(times.tolist(), names.to_pylist(), strict=True)
-            self._few.update(zip(ids.tolist(), last_seen, strict=True))
-            if len(self._few) > _FEW + len(self._ids) // 8:
-                self._settle()
-            return
-        last = None if isinstance(names, np.ndarray) else last_of_each(names)
-        if last is not None:
-            times, ids, names = times[last], ids[last], names.take(pa.array(last))
-        if self._few:
-            self._settle()
-        self._new.append(_names(times, ids, _names_as(names, self._kind)))
-        self._rows += len(times)
-        if self._rows > 2 * len(self._names) + _LEAST:
-            self._settle()
-
-    def lookup(self, ids: Int64) -> pa.Array:
-        """The values of these ids."""
-        if not self.needed:
-            return integers_of(ids, self._kind)
-        values = self.values_of(ids)
-        return pa.array(values, self._kind) if isinstance(values, list) else values
-
-    def values_of(self, ids: Int64) -> pa.Array | list[str]:
-        """As `lookup`, for ids that do not determine values. `joined_values` joins the results of many groups."""
-        if self._new or (self._few and len(ids) > _FEW):
-            self._settle()
-        places = search_sorted(self._ids, ids)
-        if not self._text or len(ids) > _FEW:
-            if not among(ids, self._ids).all():
-                raise _no_name()
-            return self._values.take(pa.array(places))
-        return [self._value(number, place) for number, place in zip(ids.tolist(), places.tolist(), strict=True)]
-
-    def _value(self, number: int, place: int) -> Any:
-        few = self._few.get(number)
-        if few is not None:
-            return few[1]
-        if place == len(self._ids) or self._ids[place] != number:
-            raise _no_name()
-        return self._values[place].as_py()
-
-    def for_answers(self, ids: Int64) -> pa.Array | Int64:
-        """As `lookup`, or the ids if they equal the values except for the type, to join over many groups."""
-        return ids if self.tells_itself else self.lookup(ids)
-
-    @property
-    def tells_itself(self) -> bool:
-        """Whether ids equal the values, except for the type."""
-        return not self.needed and self._kind != pa.uint64()
-
-    def merge(self, other: "ValuesById") -> None:
-        """Learn the names of another, which shares no id with this one."""
-        if self.needed:
-            self._settle()
-            self._new.append(other.frame())
-            self._rows += len(self._new[-1])
-
-    def forget(self, before: int) -> None:
-        """Allow values that no row at `before` or later uses to be dropped."""
-        self._before = before
-
-    def frame(self) -> pa.RecordBatch:
-        """All names, in one canonical form."""
-        if self.needed:
-            self._settle()
-        return self._names
-
-    def load_state(self, frame: pa.RecordBatch) -> None:
-        """Load the result of `frame`. Raises SnapshotError if its ids are not in order."""
-        self._be(frame)
-        if not len(frame):
-            return
-        ids = frame.column("id").to_numpy(zero_copy_only=False)
-        if frame.column("last").null_count or (ids[1:] <= ids[:-1]).any():
-            raise SnapshotError("contradicts itself: names must be in the order of their ids, each once")
-
-    def _settle(self) -> None:
-        """Merge into one row per id, sorted by id, with the last time it was seen."""
-        few = self._few
-        if few:
-            times, values = zip(*few.values(), strict=True)
-            names = _names_as(pa.array(values, self._kind), self._kind)
-            self._new.append(_names(np.array(times, np.int64), np.fromiter(few, np.int64, len(few)), names))
-        together = keyed_frames.concatenated([self._names, *self._new])
-        self._new, self._rows = [], 0
-        ids, times = together.column("id").to_numpy(), together.column("last").to_numpy()
-        _, places = np.unique(ids[::-1], return_index=True)
-        last = len(ids) - 1 - places
-        if self._before is not None:
-            last = last[times[last] >= self._before]
-        self._be(together.take(pa.array(last)))
+def integers_of(ids: Int64, kind: pa.DataType) -> pa.Array:
+    """The integers for ids from `to_ids`."""
+    if kind == pa.uint64():
+        return numbers_column(ids.view(np.uint64) ^ SIGN)
+    plain = numbers_column(ids)
+    return plain if kind == pa.int64() else plain.cast(kind)
 
 
-def learn_together(names: Sequence[ValuesById], rows: Rows, spans: Int64) -> None:
-    """As `update` for each, with rows spans[i, 0] to spans[i, 1], exclusive; for values that ids do not determine."""
-    if not len(rows):  # an empty frame may have no names
-        return
-    times, ids, values = rows.times, rows["object"], rows["name"]
-    for own, (start, stop) in zip(names, spans.tolist(), strict=True):
-        if stop > start:
-            own.learn(times[start:stop], ids[start:stop], values[start:stop])
+_arrow_type = lru_cache(maxsize=64)(pa.from_numpy_dtype)
 
 
-def values_together(names: Sequence[ValuesById], ids: Int64, ends: Int64) -> pa.Array:
-    """As `values_of` for each, with ids ends[i] to ends[i + 1], exclusive, as one column."""
-    parts = pairwise(ends.tolist())
-    return joined_values([own.values_of(ids[start:stop]) for own, (start, stop) in zip(names, parts, strict=True)])
-
-
-def joined_values(pieces: Sequence[pa.Array | list[str]]) -> pa.Array:
-    """One column from one or more results of `ValuesById.values_of`."""
-    if all(isinstance(piece, list) for piece in pieces):
-        return pa.array(list(chain.from_iterable(pieces)), pa.string())
-    return pa.concat_arrays([pa.array(own, pa.string()) if isinstance(own, list) else own for own in pieces])
-
-
-def _no_name() -> SnapshotError:
-    return SnapshotError("contradicts itself: the state has no name for an id in its answers")
-
-
-def _names(times: Int64, ids: Int64, names: pa.Array) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pydict({"last": pa.array(times), "id": pa.array(ids), "name": names})
-
-
-@cache
-def _no_names(kind: pa.DataType) -> pa.RecordBatch:
-    return _names(np.empty(0, np.int64), np.empty(0, np.int64), pa.array([], kind))
-
-
-class ValuesInUse:
-    """The values behind ids that do not determine them, while those ids are in use. O(log n) per id."""
-
-    def __init__(self, kind: pa.DataType) -> None:
-        self._kind = kind
-        self._values = KeyedColumns(np.int64, [pa.field("name", kind)])
-        self._count = 0
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def learn(self, ids: Int64, values: pa.Array | Array) -> None:
-        """Learn the values of these ids, in the form of a frame of rows: floats as numpy."""
-        unknown = np.flatnonzero(~self._values.knows(ids))
-        if not len(unknown):
-            return
-        added, first = np.unique(ids[unknown], return_index=True)
-        rows = unknown[first]
-        new = pa.array(values[rows]) if isinstance(values, np.ndarray) else values.take(pa.array(rows))
-        self._values.learn(added, [new.cast(self._kind)])
-
-    def lookup(self, ids: Int64) -> pa.Array:
-        """The values of these ids."""
-        try:
-            return self._values.lookup(ids)[0]
-        except KeyError:
-            raise SnapshotError("contradicts itself: the state has no name for an id in its answers") from None
-
-    def knows(self, ids: Int64) -> Array:
-        """bool[n]: whether the values of these ids are known."""
-        return self._values.knows(ids)
-
-    def keep(self, ids: Int64, lazily: bool = False) -> None:
-        """Forget all other ids; lazily: only once the number of ids has doubled."""
-        if lazily and len(self) <= 2 * self._count + _LEAST:
-            return
-        self._values.replace(*self._values.of(ids))
-        self._count = len(self)
-
-    def frame(self, ids: Int64) -> pa.RecordBatch:
-        """The values of these ids, in one canonical form."""
-        used, (names,) = self._values.of(ids)
-        return pa.RecordBatch.from_pydict({"id": pa.array(used), "name": names})
-
-    def no_names(self) -> pa.RecordBatch:
-        """An empty frame."""
-        return self.frame(np.empty(0, np.int64))
-
-    def copy(self) -> "ValuesInUse":
-        """A copy that learns and forgets independently."""
-        twin = copy(self)
-        twin._values = copy(self._values)
-        return twin
-
-    def load_state(self, frame: pa.RecordBatch) -> None:
-        """Load the result of `frame`. Raises SnapshotError if its ids are not in order."""
-        ids = frame.column("id").to_numpy(zero_copy_only=False)
-        if frame.column("id").null_count or (ids[1:] <= ids[:-1]).any():
-            raise SnapshotError("contradicts itself: names must be in the order of their ids, each once")
-        self._values.replace(ids, [frame.column("name")])
-        self._count = len(ids)
-
-
-class ValuesByArrival:
-    """The values that name the rows of a window, by arrival number. Memory is proportional to the window."""
-
-    def __init__(self, kind: pa.DataType) -> None:
-        self._rows = RowStore([pa.field("name", kind)])
-
-    def update(self, times: Int64, names: pa.Array) -> None:
-        """Add the names of the next rows, which arrived at these times (ascending)."""
-        self._rows.update(times, [names])
-
-    def lookup(self, numbers: Int64) -> pa.Array:
-        """The names of these arrivals."""
-        return self._rows.lookup(numbers)[0]
-
-    def forget(self, before: int) -> None:
-        """Drop values of rows before this time."""
-        self._rows.forget(before)
-
-    def frame(self) -> pa.RecordBatch:
-        """All values, in one canonical form."""
-        return self._rows.frame()
-
-    def load_state(self, frame: pa.RecordBatch, seen: int) -> None:
-        """Load the result of `frame` for this many arrivals. Raises SnapshotError if it has more."""
-        self._rows.load_state(frame, seen)
+def numbers_column(values: Array) -> pa.Array:
+    """Numbers as a column that shares their memory: `pa.array` would import pandas if installed."""
+    shared = np.ascontiguousarray(values)
+    return pa.Array.from_buffers(_arrow_type(shared.dtype), len(shared), [None, pa.py_buffer(shared)])

@@ -85,7 +85,7 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
 
 SHARED: Mapping[str, tuple[str, ...]] = {
     "what families share: columns": (
-        "skyband.columns.row_store_by_position", "skyband.columns.integer_ids", "skyband.columns.keyed_frames",
+        "skyband.columns.row_store_by_position", "skyband.columns.values_by_id", "skyband.columns.keyed_frames",
         "skyband.columns.column_ops", "skyband.columns.record_batch_bytes", "skyband.columns.row_codes",
         "skyband.columns.rows_behind_answers", "skyband.columns.sides", "skyband.columns.state_frame_checks",
         "skyband.columns.gaps_in_row_numbers",

@@ -15,9 +15,9 @@ import pyarrow as pa
 from skyband.arrays import Array, Int64, UInt64
 from skyband.columns import column_ops
 from skyband.columns.column_ops import Column, Kind
-from skyband.columns.ids import ValuesInUse
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import RankedRowsOfGroups, Which, carried, carried_values
+from skyband.columns.values_by_id import ValuesInUse
 from skyband.errors import PluginError
 from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.processor import GroupProcessor

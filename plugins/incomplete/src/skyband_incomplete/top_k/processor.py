@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 from skyband.arrays import Array, Int64
 from skyband.columns.gaps_in_row_numbers import sessions, without_gaps
-from skyband.columns.ids import ValuesById, joined_values, learn_together, values_together
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import RankedRows
+from skyband.columns.values_by_id import ValuesById, joined_values, learn_together, values_together
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, RawAnswers, sizes_and_ranks
 from skyband.groups.batched_processor import BatchedProcessor

@@ -6,9 +6,9 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import pyarrow as pa
 from skyband.arrays import Array, Int64
-from skyband.columns.ids import ValuesByArrival
 from skyband.columns.keyed_frames import PART
 from skyband.columns.rows import Rows
+from skyband.columns.values_by_id import ValuesByArrival
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns
 from skyband.groups.batched_processor import BatchedProcessor

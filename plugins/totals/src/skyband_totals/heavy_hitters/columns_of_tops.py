@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from skyband.arrays import Array
-from skyband.columns.ids import joined_values
+from skyband.columns.values_by_id import joined_values
 from skyband.groups.answer_columns import sizes_and_ranks
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 from skyband.arrays import TIME_MIN, Array, Int64
 from skyband.columns.gaps_in_row_numbers import without_gaps
-from skyband.columns.ids import ValuesById, learn_together, values_together
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import RankedRows
+from skyband.columns.values_by_id import ValuesById, learn_together, values_together
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, RawAnswers, as_batch
 from skyband.groups.batched_processor import BatchedProcessor

@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 from skyband.arrays import Array, Float64, Int64, UInt64, read_only
 from skyband.columns.column_ops import Column, pick
-from skyband.columns.ids import ValuesInUse, integers_of, is_integer_id
+from skyband.columns.ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import carried, carried_values
+from skyband.columns.values_by_id import ValuesInUse
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, as_batch

@@ -9,9 +9,9 @@ import pyarrow as pa
 from attrs import astuple
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Float64, Int64
 from skyband.columns.gaps_in_row_numbers import without_gaps
-from skyband.columns.ids import ValuesById, learn_together, values_together
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import RankedRows, Which
+from skyband.columns.values_by_id import ValuesById, learn_together, values_together
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns, ProcessorAnswers, as_batch

@@ -5,11 +5,12 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from skyband.columns import ids as ids_module
 from skyband.columns import keyed_frames
+from skyband.columns import values_by_id as module
 from skyband.columns.grouped_rows import GroupedRows
-from skyband.columns.ids import ValuesByArrival, ValuesById, ValuesInUse, id_values, to_ids
+from skyband.columns.ids import id_values, to_ids
 from skyband.columns.rows import Rows
+from skyband.columns.values_by_id import ValuesByArrival, ValuesById, ValuesInUse
 from skyband.errors import SnapshotError
 
 TEXTS = st.lists(st.lists(st.text(max_size=3), min_size=1, max_size=8), min_size=1, max_size=6)
@@ -43,7 +44,7 @@ def test_names_are_forgotten_even_if_never_looked_up(count):
         ids, values = to_ids(pa.array([f"{moment} {number}" for number in range(count)]))
         names.update(np.full(count, moment), Rows(np.empty(0, np.int64), {"object": ids, "name": values}))
         names.forget(moment)
-        assert names._rows + len(names._names) + len(names._few) <= 2 * (ids_module._LEAST + count)
+        assert names._rows + len(names._names) + len(names._few) <= 2 * (module._LEAST + count)
 
 
 @pytest.mark.parametrize(
@@ -95,15 +96,15 @@ def test_names_of_several_groups_are_learned_and_looked_up_together():
     ids, values = to_ids(pa.array(["a", "b", "c", "a", "d"]))
     rows = Rows(np.arange(5), {"object": ids, "name": values})
     several = [ValuesById(pa.string()) for _ in range(3)]
-    ids_module.learn_together(several, rows, np.array([[0, 3], [3, 3], [3, 5]]))
-    together = ids_module.values_together(several, ids[[2, 0, 4]], np.array([0, 2, 2, 3]))
+    module.learn_together(several, rows, np.array([[0, 3], [3, 3], [3, 5]]))
+    together = module.values_together(several, ids[[2, 0, 4]], np.array([0, 2, 2, 3]))
     assert together.to_pylist() == ["c", "a", "d"]
     assert [sorted(names.frame()["name"].to_pylist()) for names in several] == [["a", "b", "c"], [], ["a", "d"]]
     assert several[2].frame()["last"].to_pylist() == [
         3 if name == "a" else 4 for name in several[2].frame()["name"].to_pylist()
     ]
     many = pa.array([f"text {number}" for number in range(100)])
-    assert ids_module.joined_values([["a"], many, []]).to_pylist() == ["a", *many.to_pylist()]
+    assert module.joined_values([["a"], many, []]).to_pylist() == ["a", *many.to_pylist()]
 
 
 @given(TEXTS, st.integers(0, 7))
@@ -168,7 +169,7 @@ def test_whole_numbers_are_their_own_id_and_need_no_memory():
 @pytest.mark.parametrize("seed", range(5))
 def test_values_in_use_are_those_of_a_dictionary_after_every_step(seed, monkeypatch):
     """Few and many at a time, again and new, forgotten at once or once there are many, copied, saved and restored."""
-    monkeypatch.setattr(ids_module, "_LEAST", 8)
+    monkeypatch.setattr(module, "_LEAST", 8)
     rng = np.random.default_rng([45, seed])
     names, texts, swept = ValuesInUse(pa.string()), {}, 0
     for _ in range(200):
