@@ -9,8 +9,7 @@ from skyband.groups.answer_columns import AnswerColumns
 from skyband.groups.batched_processor import BatchedProcessor
 from skyband.groups.plain_turns import plain_turns
 from skyband.groups.windowed_processor import WindowedProcessor
-from skyband.windows.empty_windows import EndlessRegular
-from skyband.windows.schedule import Regular, Schedule
+from skyband.windows.schedule import EndlessRegular, Regular, Schedule
 
 EVERY, HORIZON, PHASE = 5, 12, 2
 SCHEMA = pa.schema([("at", pa.int64()), ("sum", pa.int64())])

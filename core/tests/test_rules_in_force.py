@@ -8,7 +8,7 @@ import pytest
 from rules_oracle import LONGEST, MOST, Rule, random_rules, versions_of
 from skyband.arrays import TIME_MAX, TIME_MIN
 from skyband.config.durations import parse
-from skyband.rules.longest_window import limit_problems
+from skyband.rules.query_with_rules import limit_problems
 from skyband.rules.rule_groups import group_keys
 from skyband.rules.rule_rows import Limits, Version
 from skyband.rules.rules_in_force import Rules

@@ -25,12 +25,10 @@ import on_spark
 import pandas as pd
 from family_streams import FAMILIES, requests
 from pyspark.sql import functions as sql
-from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from skyband import spark
 from skyband.text_tables import table
-from skyband_spark.frames.sharded_plan import SHUFFLE_SCHEMA
-from skyband_spark.frames.worker import worker_mapper
+from skyband_spark.frames.file_rows import shuffle_rows
 from skyband_spark.program import plan_of
 
 QUERY = {**FAMILIES["distinct-count"].query, "every": "10 seconds"}
@@ -59,11 +57,10 @@ def skyband(source: Any) -> Any:
 
 def counter(source: Any) -> Any:
     plan = plan_of(source, QUERY, shards=1)
-    packed = source.select(*plan.query.columns).mapInArrow(
-        worker_mapper(plan, plan.to_shuffle_rows), from_arrow_schema(SHUFFLE_SCHEMA)
-    )
-    return packed.groupBy("shard").transformWithStateInPandas(
-        Counter(), "bytes long", outputMode="append", timeMode="None"
+    return (
+        shuffle_rows(source, plan)
+        .groupBy("shard")
+        .transformWithStateInPandas(Counter(), "bytes long", outputMode="append", timeMode="None")
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from skyband.errors import SkybandError
-from skyband.rules import json_rules, longest_window, rule_rows, rules_in_force
+from skyband.rules import json_rules, query_with_rules, rule_rows, rules_in_force
 from skyband.rules.rule_moments import InForce
 from skyband.rules.rules_in_force import Rules, _Table
 
@@ -93,10 +93,10 @@ MUTANTS = {
         json_rules._READERS, "a list of texts", "and entry is not None", "and isinstance(entry, list)", TYPES,
     ),
     "a window above the longest passes": (
-        longest_window, "limit_problems", "length.length > longest.length", "length.length < 0", LONGEST,
+        query_with_rules, "limit_problems", "length.length > longest.length", "length.length < 0", LONGEST,
     ),
-    "`every` is bound by the longest": (longest_window, "limit_problems", 'key != "every" and ', "", LONGEST),
-    "a key that is false is not there": (longest_window, "limit_problems", "value is not None", "value", LONGEST),
+    "`every` is bound by the longest": (query_with_rules, "limit_problems", 'key != "every" and ', "", LONGEST),
+    "a key that is false is not there": (query_with_rules, "limit_problems", "value is not None", "value", LONGEST),
 }  # fmt: skip
 
 

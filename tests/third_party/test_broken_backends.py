@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from attrs import define, evolve
 from click.testing import CliRunner
-from skyband import BackendInfo
+from skyband import BackendInfo, registry
 from skyband.cli.commands import group
 from skyband.engines.local import apply
 from skyband.errors import PluginError
@@ -92,7 +92,7 @@ def installed(cls, monkeypatch):
     """A registry in which this module brings the class as sketch/mine, beside what is installed."""
     info = evolve(INFO, factory=f"{__name__}:{cls.__name__}")
     monkeypatch.setitem(sys.modules, __name__, sys.modules[cls.__module__])
-    made = Registry([Plugin("acme", "1.0", "x", "x", (info,))])
+    made = Registry([*registry.installed().plugins, Plugin("acme", "1.0", "x", "x", (info,))])
     for module in ("skyband.registry.registry", "skyband_specs.runner"):
         monkeypatch.setattr(f"{module}.installed", lambda: made)
     return info

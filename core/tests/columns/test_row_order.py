@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from skyband.columns import row_order as module
-from skyband.columns.row_order import row_order
+from skyband.columns import grouped_rows as module
+from skyband.columns.grouped_rows import row_order
 from skyband.kernels.group_numbers import number_groups, place_rows
 
 

@@ -28,7 +28,6 @@ def three(monkeypatch):
     second = brought_by("bolt", info("twice"), info("misnamed", "skyband.engines.reference:LocalEngine"))
     found = Registry([first, second])
     monkeypatch.setattr(registry, "installed", lambda: found)
-    monkeypatch.setattr("skyband.registry.installed", lambda: found)
     return found
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from skyband.config.durations import MOST, Duration, duration, durations, parse
 from skyband.config.parameters import build
 from skyband.errors import ConfigError
-from skyband.windows.previous_windows import previous_problems
+from skyband.windows.window_parameters import previous_problems
 
 UNITS = {"microsecond": 1, "millisecond": 10**3, "second": 10**6, "minute": 60 * 10**6, "hour": 3600 * 10**6}
 

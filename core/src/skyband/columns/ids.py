@@ -53,7 +53,7 @@ def id_values(rows: Rows, kind: pa.DataType) -> pa.Array:
 
 
 def values_as(values: pa.Array | Array, kind: pa.DataType) -> pa.Array:
-    """Values of a frame's column, of which floats are numpy, in their own type."""
+    """Values of a frame's column, where floats are numpy, in their own type."""
     return (pa.array(values) if isinstance(values, np.ndarray) else values).cast(kind)
 
 

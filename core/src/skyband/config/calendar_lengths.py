@@ -8,7 +8,6 @@ from attrs import NOTHING, evolve, field, frozen
 
 from skyband.config.durations import MOST_LETTERS, Duration, duration, durations, parse
 from skyband.config.literals import literal
-from skyband.config.time_zone_conversion import time_zone
 
 UTC = "UTC"
 EVER = "ever"
@@ -72,6 +71,12 @@ def zone_of(length: Length) -> str:
     return length.zone if isinstance(length, CalendarLength) else UTC
 
 
+def zone_columns(lengths: Iterable[Length]) -> list[str]:
+    """The columns that name zones, without duplicates."""
+    columns = [length.column for length in lengths if isinstance(length, CalendarLength) and length.column is not None]
+    return list(dict.fromkeys(columns))
+
+
 def is_ever(length: Length) -> bool:
     """Whether it holds every row."""
     return isinstance(length, CalendarLength) and length.ever
@@ -91,6 +96,8 @@ def parse_length(text: Any) -> Length:
     units = _UNITS if zoned else ("month", "year")  # without a zone, days and weeks have a fixed length
     length = _so_far(what, zone, plain) or _counted(what, zone, plain, units)
     if length is not None:
+        from skyband.config.time_zone_conversion import time_zone  # on use, as few queries have a calendar
+
         time_zone(zone)
         return length if named is None else evolve(length, column=named["column"])
     if zoned:

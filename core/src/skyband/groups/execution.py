@@ -10,16 +10,16 @@ import pyarrow as pa
 
 from skyband.arrays import Int64
 from skyband.errors import ConfigError, Problem
-from skyband.groups.broadcast_state import BroadcastState, RefusedRows
 from skyband.groups.partitioning import Partitioning, by_hash
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_groups.host import SmallGroups
 from skyband.queries.query import Query
 from skyband.registry import Binding
 from skyband.registry.module_import import check_class, load_class
 from skyband.windows.schedule import Schedule
 
 if TYPE_CHECKING:
+    from skyband.groups.broadcast_state import BroadcastState, RefusedRows
+    from skyband.groups.small_groups.host import SmallGroups
     from skyband.groups.small_groups.table import SmallGroupTable
     from skyband.states.state import State
 
@@ -51,7 +51,7 @@ class Execution(ABC, Generic[Q]):
         """
         return None
 
-    def broadcast_state(self) -> BroadcastState | None:
+    def broadcast_state(self) -> "BroadcastState | None":
         """A new, empty state of the second table (`Query.broadcast`); None if the query has none.
 
         `GroupProcessor.listen` passes it to processors.
@@ -125,7 +125,7 @@ def execution_of(query: Query) -> Execution[Any]:
     return _load(type(query).answered_by, query.kind)(query)
 
 
-def check_broadcast(query: Query, rows: pa.Table, schema: pa.Schema | None) -> RefusedRows:
+def check_broadcast(query: Query, rows: pa.Table, schema: pa.Schema | None) -> "RefusedRows":
     """The rows of a query's second table, without earlier rows, that are rejected.
 
     schema: the source's, if known; otherwise groups may have any names.

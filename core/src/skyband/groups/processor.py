@@ -8,10 +8,10 @@ from skyband.arrays import TIME_MAX, Array, Int64
 from skyband.columns.rows import Rows
 from skyband.errors import PluginError
 from skyband.groups.answer_columns import ProcessorAnswers
-from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.plain_turns import AnswersOfTurns, PlainTurn
 
 if TYPE_CHECKING:
+    from skyband.groups.broadcast_state import BroadcastState
     from skyband.roles import Backend
 
 _NOT_TOLD = 1 << 18
@@ -68,7 +68,7 @@ class GroupProcessor(ABC):
         counted in rows, `since` is the number of a row of the group.
         """
 
-    def listen(self, broadcast: BroadcastState, group: int | None = None) -> None:  # noqa: ARG002
+    def listen(self, broadcast: "BroadcastState", group: int | None = None) -> None:  # noqa: ARG002
         """Answer as the query's second table says; its rows change `broadcast`. Called on a new processor, or on one
         that continues a small group.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from attrs import define
@@ -11,11 +11,13 @@ from skyband import snapshot
 from skyband.columns.arrow_normalization import no_rows
 from skyband.groups.execution import Execution, execution_of
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_groups.host import SmallGroups
 from skyband.operator.fingerprint import fingerprint
 from skyband.queries.query import Query
 from skyband.registry import Binding
 from skyband.windows.schedule import Schedule
+
+if TYPE_CHECKING:
+    from skyband.groups.small_groups.host import SmallGroups
 
 
 @define(eq=False)
@@ -71,7 +73,7 @@ class BoundQuery:
             processor.start_from(joined)
         return processor
 
-    def small_groups(self) -> SmallGroups | None:
+    def small_groups(self) -> "SmallGroups | None":
         """The host of small groups; None if the query has no groups, or needs a processor for each."""
         groups = self.execution.small_groups(self.bindings, self.group_answers) if self.query.by else None
         if groups is None:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +17,15 @@ from skyband.columns.rows import Rows
 from skyband.columns.values_by_key import KeyedColumns
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import ProcessorAnswers, as_batch
-from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.plain_turns import PlainTurn, plain_turns
 from skyband.groups.processor import GroupProcessor
-from skyband.groups.small_groups.host import SmallGroupAnswers, SmallGroups
 from skyband.kernels.sorted_arrays import among, distinct, search_sorted
 from skyband.operator.processor_cache import ProcessorCache
 from skyband.state_validation import StateReader
+
+if TYPE_CHECKING:
+    from skyband.groups.broadcast_state import BroadcastState
+    from skyband.groups.small_groups.host import SmallGroupAnswers, SmallGroups
 
 _NO_KEYS = np.empty(0, np.uint64)
 
@@ -61,8 +63,8 @@ class Groups:
     """All groups of an operator. A micro-batch costs time for its rows and answers, not for all groups."""
 
     def __init__(
-        self, by: pa.Schema, make: Callable[[int], GroupProcessor], small_groups: SmallGroups | None,
-        broadcast: BroadcastState | None = None,
+        self, by: pa.Schema, make: Callable[[int], GroupProcessor], small_groups: "SmallGroups | None",
+        broadcast: "BroadcastState | None" = None,
     ) -> None:  # fmt: skip
         self._by = by
         self._plain = pa.schema([pa.field(field.name, plain_type(field.type)) for field in by])
@@ -167,7 +169,7 @@ class Groups:
             turn.emptied.append(np.array([key], np.uint64))
         return count
 
-    def _take(self, turn: "_MicroBatch", answers: SmallGroupAnswers) -> None:
+    def _take(self, turn: "_MicroBatch", answers: "SmallGroupAnswers") -> None:
         """Write answers of the small groups, and start processors for groups that are promoted."""
         turn.write(answers.answers, answers.owners)
         turn.emptied.append(answers.emptied)

@@ -19,7 +19,6 @@ from skyband.columns import keyed_frames
 from skyband.columns.grouped_rows import GroupedRows
 from skyband.columns.state_frame_checks import refused_as_damage
 from skyband.errors import BrokenError, ConfigError, EngineError, InputError, PluginError, SnapshotError
-from skyband.groups.broadcast_state import RefusedRows
 from skyband.groups.execution import Execution
 from skyband.groups.processor import GroupProcessor
 from skyband.instants import instant
@@ -40,6 +39,7 @@ from skyband.watermark import EventTimeProgress, Ticking
 from skyband.windows.schedule import TooManyMomentsError
 
 if TYPE_CHECKING:
+    from skyband.groups.broadcast_state import RefusedRows
     from skyband.operator.groups_of_zones import GroupsOfZones
     from skyband.operator.static_broadcast_table import WholeTable
 
@@ -122,7 +122,7 @@ class Operator:
         late: Array = frame.column(keyed_frames.TIME).to_numpy() < self.watermark
         return late if late.any() else None
 
-    def broadcast(self, rows: pa.Table) -> RefusedRows:
+    def broadcast(self, rows: pa.Table) -> "RefusedRows":
         """Add rows of the query's second table, as one batch; returns rejected rows, which are not counted.
 
         The rows apply to moments later than the watermark. Raises InputError if the query has no such table, or the
@@ -135,7 +135,7 @@ class Operator:
         with attributed(self.query):
             return self._state.broadcast.take(rows, self.watermark)
 
-    def broadcast_whole(self, table: "WholeTable") -> RefusedRows:
+    def broadcast_whole(self, table: "WholeTable") -> "RefusedRows":
         """As `broadcast`, for a whole table: rows that it had last time are skipped."""
         refused = self.broadcast(table.without(self._state.whole_table))
         self._state.whole_table = table.keys

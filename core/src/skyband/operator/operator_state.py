@@ -15,9 +15,7 @@ from skyband.arrays import Array, UInt64
 from skyband.columns import keyed_frames
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
-from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.processor import GroupProcessor
-from skyband.operator.answer_changes import AnswerChanges
 from skyband.operator.bound_query import BoundQuery
 from skyband.operator.fingerprint import check_parameters, check_same, defaults_of
 from skyband.operator.groups import Groups
@@ -34,6 +32,8 @@ from skyband.version import __version__
 from skyband.watermark import Clock, EventTimeProgress
 
 if TYPE_CHECKING:
+    from skyband.groups.broadcast_state import BroadcastState
+    from skyband.operator.answer_changes import AnswerChanges
     from skyband.operator.groups_of_zones import GroupsOfZones
 
 _BROADCAST, _WHOLE, _ASKED = "broadcast", "whole table", "asked"
@@ -52,14 +52,14 @@ class OperatorState:
     clock: Clock = field(init=False)
     joined_at: dict[str, int | None] = field(init=False)
     """The query's parts, each with the watermark at which it joined the checkpoint; None if it began with it."""
-    broadcast: BroadcastState | None = field(init=False)
+    broadcast: "BroadcastState | None" = field(init=False)
     """The state of the query's second table; None if it has none."""
     whole_table: UInt64 = field(factory=lambda: np.empty(0, np.uint64), init=False)
     """uint64[n], ascending: hashes of the second table's rows as last given, if it is not a stream."""
     groups: "Groups | GroupsOfZones" = field(init=False)
     waiting: WaitingRows = field(factory=WaitingRows, init=False)
     withheld: WithheldAnswers = field(init=False)
-    changes: AnswerChanges | None = field(init=False)
+    changes: "AnswerChanges | None" = field(init=False)
     """The tracker of changes, if the query reports those; None if it returns whole answers."""
 
     @clock.default
@@ -73,7 +73,7 @@ class OperatorState:
         return dict.fromkeys(self.bound.query.subqueries)
 
     @broadcast.default
-    def _nothing_said(self) -> BroadcastState | None:
+    def _nothing_said(self) -> "BroadcastState | None":
         state = self.bound.execution.broadcast_state()
         if state is not None:
             state.group_by(pa.schema(self.bound.query.group_fields(self.bound.schema)))
@@ -93,9 +93,11 @@ class OperatorState:
         return WithheldAnswers.none(self.bound.execution, self.bound.whole_answers, self.broadcast)
 
     @changes.default
-    def _nothing_answered(self) -> AnswerChanges | None:
+    def _nothing_answered(self) -> "AnswerChanges | None":
         if self.bound.query.answers == ALL:
             return None
+        from skyband.operator.answer_changes import AnswerChanges  # on use, as few queries report changes
+
         return AnswerChanges(self.bound.execution, self.bound.whole_answers, self.broadcast)
 
     @property

@@ -12,7 +12,6 @@ from skyband.columns.dictionaries import compact, is_dictionary_of_text
 from skyband.columns.hashing import hash_columns
 from skyband.columns.keyed_frames import COPY, GROUP, NAME, TIME, by_column, decoded, own_count, with_one_zero
 from skyband.config.calendar_lengths import ALWAYS, UTC, is_ever, zone_of
-from skyband.config.time_zone_conversion import FIRST_YEAR, LAST_YEAR, YEARS
 from skyband.errors import InputError, suggest
 from skyband.instants import instant
 from skyband.operator.bad_rows import without_bad_rows
@@ -21,7 +20,6 @@ from skyband.queries.error_attribution import attributed
 from skyband.queries.grouping_sets import GroupingSets, grouping_name, source_columns
 from skyband.queries.query import BAD, FAIL, NULL_SOURCE, NULL_TIME, Query
 from skyband.queries.time_columns import is_null, microseconds
-from skyband.queries.zones_of_groups import check_zones
 from skyband.watermark import EventTimeProgress
 
 
@@ -68,6 +66,8 @@ def _encode(query: Query, batch: pa.RecordBatch) -> Encoded:
     times = microseconds(query.time, when)
     check_years(query, times)
     if query.zone_column is not None:
+        from skyband.queries.zones_of_groups import check_zones  # on use, as few queries have zones
+
         check_zones(query.zone_column, batch.column(query.zone_column))
     sources = np.zeros(len(batch), np.int64) if source_column is None else _numbered(query, source_column)
     grouping = [batch.column(name) for name in query.group_columns]
@@ -130,6 +130,8 @@ def check_years(query: Query, times: Int64) -> None:
     if not len(times) or not (zoned or any(map(is_ever, lengths))):
         return
     if zoned:
+        from skyband.config.time_zone_conversion import FIRST_YEAR, LAST_YEAR, YEARS
+
         earliest, end = YEARS
         limits = f"a zone's calendar is known from {FIRST_YEAR} to {LAST_YEAR}"
     else:

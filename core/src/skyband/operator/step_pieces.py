@@ -6,8 +6,7 @@ import pyarrow as pa
 from skyband.arrays import Array, Int64
 from skyband.columns.grouped_rows import GroupedRows
 from skyband.operator.bound_query import BoundQuery
-from skyband.windows.empty_windows import Endless
-from skyband.windows.schedule import MOST_ANSWERED, MOST_MOMENTS, Schedule, TooManyMomentsError
+from skyband.windows.schedule import MOST_ANSWERED, MOST_MOMENTS, Endless, Schedule, TooManyMomentsError
 
 AT_ONCE = 1 << 20
 """About how many moments of all groups are answered at once."""

@@ -6,7 +6,7 @@ with the next row that arrives, or never.
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,10 +18,11 @@ from skyband.columns.keyed_frames import concatenated, plain_type, typed
 from skyband.columns.state_frame_checks import check_numbers
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
-from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.execution import Execution
-from skyband.queries.zones_of_groups import ends_by_zone
 from skyband.state_validation import StateReader
+
+if TYPE_CHECKING:
+    from skyband.groups.broadcast_state import BroadcastState
 
 _NAME, _PART, _OWN = "withheld", "withheld.part", "own"
 
@@ -34,12 +35,12 @@ class WithheldAnswers:
     schema: pa.Schema
     """The schema of the shard's answers."""
     rows: pa.RecordBatch
-    broadcast: BroadcastState | None
+    broadcast: "BroadcastState | None"
     """The second table that determines when answers are due, if any."""
 
     @classmethod
     def none(
-        cls, execution: Execution[Any], schema: pa.Schema, broadcast: BroadcastState | None = None
+        cls, execution: Execution[Any], schema: pa.Schema, broadcast: "BroadcastState | None" = None
     ) -> "WithheldAnswers":
         """No withheld answers."""
         columns = [pa.array([], plain_type(kind)) for kind in schema.types]
@@ -59,6 +60,8 @@ class WithheldAnswers:
             names = every.column(query.separate_answers[0])
             due = self.broadcast.at_the_end_of(names, at, latest)
         elif query.zone_column is not None:
+            from skyband.queries.zones_of_groups import ends_by_zone  # on use, as few queries have zones
+
             due = at <= ends_by_zone(query, every.column(query.zone_column), latest)
         else:
             due = at <= query.schedule.each_after(latest)[self._parts_of(every)]

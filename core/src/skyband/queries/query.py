@@ -10,7 +10,7 @@ from attrs.converters import optional
 
 from skyband.columns.ids import PLAIN, is_plain
 from skyband.columns.keyed_frames import plain_type, with_int32_codes
-from skyband.config.calendar_lengths import Length
+from skyband.config.calendar_lengths import Length, zone_columns
 from skyband.config.durations import Duration, duration, parsed
 from skyband.config.literals import literal
 from skyband.config.parameters import Named, checked, choice
@@ -25,7 +25,6 @@ from skyband.queries.grouping_sets import (
 )
 from skyband.queries.output_modes import ALL, CHANGE, answers_parameter, output_problems
 from skyband.queries.shared_keys import as_names, check_names, column_name, column_names, is_name, no_column
-from skyband.queries.zones_of_groups import zone_column_problems, zone_columns
 from skyband.roles import Backend
 from skyband.windows.window_parameters import zone_problems
 
@@ -270,6 +269,8 @@ class Query(Named, ABC):
     def _check_zone_column(self, schema: pa.Schema) -> list[Problem]:
         if self.zone_column is None:
             return []
+        from skyband.queries.zones_of_groups import zone_column_problems  # on use, as few queries have such a column
+
         problems = zone_column_problems(self.lengths, sets_of(self.by), schema)
         if self.answers != ALL:
             message = f"must be 'all' when each group has its own time zone, from {self.zone_column!r}"

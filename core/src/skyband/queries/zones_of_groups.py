@@ -9,19 +9,13 @@ import pyarrow as pa
 
 from skyband.arrays import Array, Int64
 from skyband.columns.keyed_frames import decoded
-from skyband.config.calendar_lengths import CalendarLength, Length
+from skyband.config.calendar_lengths import CalendarLength, Length, zone_columns
 from skyband.config.literals import literal
 from skyband.config.time_zone_conversion import time_zone
 from skyband.errors import NO_COLUMN, InputError, Problem
 from skyband.queries.shared_keys import no_column
 
 _REMEDY = 'it must name a zone, such as "Europe/Paris": correct such rows or filter them'
-
-
-def zone_columns(lengths: Iterable[Length]) -> list[str]:
-    """The columns that name zones, without duplicates."""
-    columns = [length.column for length in lengths if isinstance(length, CalendarLength) and length.column is not None]
-    return list(dict.fromkeys(columns))
 
 
 def zone_column_problems(

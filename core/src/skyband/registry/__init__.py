@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from skyband.lazy_names import lazy_names
 
 if TYPE_CHECKING:
+    from skyband.registry.backend_loading import Binding as Binding
     from skyband.registry.backend_loading import revive as revive
-    from skyband.registry.binding import Binding as Binding
     from skyband.registry.creation import backends as backends
     from skyband.registry.creation import create as create
     from skyband.registry.creation import interface_of as interface_of
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from skyband.registry.registry import installed as installed
 
 _HOMES = {
-    "backend_loading": ("revive",),
-    "binding": ("Binding",),
+    "backend_loading": ("Binding", "revive"),
     "creation": ("backends", "create", "interface_of", "load_class", "restore"),
     "name_claims": ("Listed",),
     "registry": ("Registry", "choose", "installed"),

@@ -1,11 +1,13 @@
 """Loads backends, roles and engines from their descriptions, importing them only when needed."""
 
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import attrs
+from attrs import field, frozen
 
 from skyband import snapshot
 from skyband.config.parameters import build, parameters_of
@@ -94,3 +96,37 @@ def revive_decoded(cls: type[Backend], decoded: snapshot.Snapshot) -> Backend:
 def key_of(decoded: snapshot.Snapshot) -> str:
     """`role/name` of the backend in a snapshot."""
     return f"{decoded.header.get('role')}/{decoded.header.get('name')}"
+
+
+@frozen
+class Binding:
+    """A chosen backend and the parameters the user gave. Plain data, so that it can be sent to where it is created.
+
+    interface: "package.module:Class" of its role, so that an executor, which has a plugin's code but perhaps not its
+    entry points, can check the backend; `role_brought_by` is the distribution that brings the role.
+    """
+
+    info: BackendInfo
+    distribution: str
+    version: str
+    parameters: Mapping[str, Any] = field(factory=dict)
+    interface: str = "skyband.roles.backend:Backend"
+    role_brought_by: str = ""
+
+    @property
+    def backend_class(self) -> type[Backend]:
+        """The backend's class. Raises PluginError if it is missing or differs from what its plugin declares."""
+        return load_backend(self.info, self.interface, self.distribution, self.role_brought_by)
+
+    @property
+    def role_class(self) -> type[Any]:
+        """The role's interface."""
+        return load_interface_at(self.interface, self.info.role, self.role_brought_by)
+
+    def create(self, **given: Any) -> Backend:
+        """A new backend, with the user's parameters and those from the query (`k`, `window`, …)."""
+        return build(self.backend_class, {**self.parameters, **given})
+
+    def restore(self, blob: bytes) -> Backend:
+        """The backend in a snapshot. Raises SnapshotError if that is another backend."""
+        return revive(self.backend_class, blob)

@@ -8,8 +8,7 @@ from attrs import evolve
 
 from skyband.config.literals import literal
 from skyband.errors import ConfigError, PluginError, Problem, suggest
-from skyband.registry.backend_loading import load_backend, load_engine, load_interface, named
-from skyband.registry.binding import Binding
+from skyband.registry.backend_loading import Binding, load_backend, load_engine, load_interface, named
 from skyband.registry.discovery import OURS, Plugin, absent, core, discover
 from skyband.registry.info import BackendInfo, EngineInfo, FormatInfo, QueryInfo, RoleInfo
 from skyband.registry.install_hints import CHOOSE_BACKENDS, comes_with, engine_comes_with, format_comes_with

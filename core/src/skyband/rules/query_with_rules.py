@@ -1,11 +1,21 @@
-"""QueryWithRules: base of queries with a list of windows, which `longest` lets change as rules."""
+"""Queries with a list of windows, which `longest` lets change as rules: the base class, and the key `longest`."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from skyband.config.calendar_lengths import Length
-from skyband.config.durations import Duration
+from attrs.converters import optional
+
+from skyband.config.calendar_lengths import CalendarLength, Length
+from skyband.config.durations import Duration, duration, parsed
+from skyband.config.literals import literal
+from skyband.errors import Problem
 from skyband.queries.query import Query
+
+NO_WINDOWS = 'must be a list of durations such as ["10 minutes"]; or set `longest`, for later rules'
+SOURCE_OF_RULES = (
+    "is a second source: in a job a table, rules = { path = …, format = … }; in a program an argument of `apply`"
+)
+"""The message for a key `rules` within a query."""
 
 
 class QueryWithRules(Query):
@@ -52,3 +62,35 @@ class QueryWithRules(Query):
         if self.longest is not None:
             return ("any-since",)
         return ("merge",) if self.gives_states else ()
+
+
+def longest_parameter() -> Any:
+    """The field `longest`."""
+    return duration(
+        None, kw_only=True, converter=optional(parsed),
+        help="the longest window that `windows` and rules may have; the state is kept for it",
+    )  # fmt: skip
+
+
+def limit_problems(
+    longest: Duration, lengths: Mapping[str, Length], offset: Duration, others: Mapping[str, Any]
+) -> list[Problem]:
+    """Problems with `longest`. lengths: `every` and the windows by their keys; others: keys that it excludes, with
+    their values.
+    """
+    if longest.rows:
+        return [Problem("longest", f"must be a length of time, because rules are in time (got {longest})")]
+    problems = []
+    for key, length in lengths.items():
+        if length.rows or isinstance(length, CalendarLength):
+            message = f"must be a length of time with `longest`, because rules are in time (got {length})"
+            problems.append(Problem(key, message))
+        elif key != "every" and length.length > longest.length:
+            problems.append(Problem(key, f"must be at most longest = {str(longest)!r} (got {length})"))
+    if offset.rows:
+        problems.append(Problem("offset", f"must be in time, as `longest` is (got {offset})"))
+    for key, value in others.items():
+        if value is not None:
+            message = f"cannot be combined with `longest`: remove one of the two (got {literal(value)})"
+            problems.append(Problem(key, message))
+    return problems

@@ -9,7 +9,7 @@ from skyband.arrays import TIME_MAX, Array, Int64
 from skyband.config.calendar_lengths import ALWAYS, CalendarLength, Length
 from skyband.config.durations import Duration
 from skyband.config.time_zone_conversion import after_in_any_zone, time_zone
-from skyband.windows.schedule import Moments, Regular, Schedule, united
+from skyband.windows.schedule import Endless, Moments, Regular, Schedule, united
 
 _DAY = 86_400_000_000
 _MONDAY = 4 * _DAY
@@ -206,6 +206,14 @@ class CalendarSchedule(Schedule):
         if len(where):  # only rows with a moment since: few
             ended[where] = self.empty_at(last[where]) <= np.broadcast_to(watermark, last.shape)[where]
         return ended
+
+
+class EndlessCalendar(Endless, CalendarSchedule):
+    """Answers at moments of the calendar; also over a window of all rows, which is never empty again."""
+
+    def __init__(self, every: Length, windows: Sequence[Length], offset: int) -> None:
+        super().__init__(every, windows, offset)
+        self.has_gaps = False
 
 
 class AnewSchedule(CalendarSchedule):

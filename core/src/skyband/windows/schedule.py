@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from skyband.arrays import Array, Int64
+from skyband.arrays import TIME_MAX, Array, Int64
 from skyband.errors import EngineError
 from skyband.instants import instant
 
@@ -203,6 +203,26 @@ class Regular(Schedule):
     def between(self, begin: int, end: int) -> Int64:
         check_count((end - begin) // self.every, begin, end)
         return np.arange(self.after(begin), end + 1, self.every, dtype=np.int64)
+
+
+class Endless(Schedule):
+    """Sessions never end: a group answers at every moment after its first row."""
+
+    def has_ended(self, last: Int64, watermark: Any) -> Array:  # noqa: ARG002
+        return np.zeros(last.shape, bool)
+
+    def cannot_end(self, last: int, watermark: int) -> bool:  # noqa: ARG002
+        return True
+
+    def empty_at(self, last: Any) -> Any:
+        return np.full(last.shape, TIME_MAX) if np.ndim(last) else TIME_MAX
+
+    def reach(self, last: Any) -> Any:
+        return self.empty_at(last)
+
+
+class EndlessRegular(Endless, Regular):
+    """Answers at the multiples of `every`."""
 
 
 def schedule_for_rules(longest: int) -> Schedule:

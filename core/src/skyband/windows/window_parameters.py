@@ -1,17 +1,23 @@
-"""The windows and moments of a query: the keys `every` and `offset`, checks that they fit, and the schedule."""
+"""The windows and moments of a query: the keys about them, checks that they fit, and the schedule."""
 
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
+from attrs import evolve
 
 from skyband.config.calendar_lengths import UTC, CalendarLength, Length, is_ever, length
-from skyband.config.durations import Duration, duration
+from skyband.config.durations import MOST, Duration, duration, length_text
+from skyband.config.literals import literal
+from skyband.config.parameters import choice
 from skyband.errors import Problem
-from skyband.windows.calendar_schedule import AnewSchedule, CalendarSchedule
-from skyband.windows.empty_windows import EndlessCalendar, EndlessRegular
-from skyband.windows.schedule import Regular, Schedule
+from skyband.windows.schedule import EndlessRegular, Regular, Schedule
+
+ZERO = "zero"
+"""The value of `empty`: a group answers at every moment after its first row, including empty ones."""
+PREVIOUS = "previous"
+"""The value of `against`: compares each window with the previous one, of equal length, which ends where it begins."""
 
 
 def every_parameter() -> Any:
@@ -27,6 +33,34 @@ def offset_parameter() -> Any:
     return duration(
         "0 seconds", at_least=0, kw_only=True, help="how much later than the multiples of `every` to answer"
     )
+
+
+def empty_parameter() -> Any:
+    """The field `empty`."""
+    return choice(
+        ZERO, default=None, kw_only=True,
+        help='"zero": after its first row a group answers at every moment, with 0 for empty windows; default: it stops '
+        "answering when its longest window is empty",
+    )  # fmt: skip
+
+
+def empty_problems(empty: str | None, rows: bool, emit: str | None) -> list[Problem]:
+    """Keys that `empty` cannot be combined with."""
+    if empty is None:
+        return []
+    if rows:
+        return [Problem("empty", f"needs windows in time: a window in rows is never empty (got {literal(empty)})")]
+    if emit is not None:
+        return [Problem("empty", f"cannot be combined with `emit`: remove one of the two (got {literal(empty)})")]
+    return []
+
+
+def against_parameter() -> Any:
+    """The field `against`."""
+    return choice(
+        PREVIOUS, default=None, kw_only=True,
+        help='"previous": compare each window with the previous one of equal length, by difference and ratio',
+    )  # fmt: skip
 
 
 def problems_of(every: Length, offset: Duration, windows: Mapping[str, Length]) -> list[Problem]:
@@ -97,10 +131,13 @@ def of_calendar(every: Length, *windows: Length) -> bool:
 
 @lru_cache
 def schedule_of(every: Length, windows: tuple[Length, ...], offset: Duration, empty: str | None = None) -> Schedule:
-    """The schedule for backends that answer since any moment; `empty` as in `skyband.windows.empty_windows`."""
+    """The schedule for backends that answer since any moment; `empty` as in `empty_parameter`."""
     if of_calendar(every, *windows):
+        from skyband.windows import calendar_schedule  # on use, as few queries have one
+
         ends = empty is None and not any(map(is_ever, windows))
-        return (CalendarSchedule if ends else EndlessCalendar)(every, windows, offset.length)
+        kind = calendar_schedule.CalendarSchedule if ends else calendar_schedule.EndlessCalendar
+        return kind(every, windows, offset.length)
     lengths = [window.length for window in windows]
     return (Regular if empty is None else EndlessRegular)(every.length, max(lengths), offset.length, lengths)
 
@@ -109,6 +146,8 @@ def schedule_of(every: Length, windows: tuple[Length, ...], offset: Duration, em
 def anew_schedule_of(every: Length, window: Length, offset: Duration) -> Schedule:
     """The schedule for backends that keep one window of one length."""
     if isinstance(window, CalendarLength):
+        from skyband.windows.calendar_schedule import AnewSchedule
+
         return AnewSchedule(every, window, offset.length)
     return schedule_of(every, (window,), offset)
 
@@ -126,3 +165,42 @@ def too_short(window: Length) -> list[Problem]:
     """Problems of a window too short for a closed one."""
     wrong = closed_length(window) < 1
     return [Problem("window", f"must be at least 2 microseconds (got {window})")] if wrong else []
+
+
+def previous_problems(windows: Mapping[str, Length]) -> list[Problem]:
+    """Problems of windows, by their keys, that are compared with previous ones."""
+    problems = []
+    for key, window in windows.items():
+        if isinstance(window, CalendarLength) and window.so_far:
+            message = "has no previous window of equal length: with `against`, use whole units such as"
+            unit = "day" if window.ever else window.unit
+            problems.append(Problem(key, f'{message} "1 {unit} in {window.zone_text}" (got {window})'))
+        elif isinstance(window, CalendarLength):
+            pass
+        elif window.length > MOST // 2:
+            longest = length_text(MOST // 2, window.rows)
+            problems.append(Problem(key, f"must be at most {longest} with `against`, for two windows (got {window})"))
+    return problems
+
+
+def twice(window: Length) -> Length:
+    """A window united with the previous one."""
+    if isinstance(window, CalendarLength):
+        count = 2 * window.count
+        return evolve(window, count=count, text=f"{count} {window.unit}s in {window.zone_text}")
+    return evolve(window, length=2 * window.length, text="")
+
+
+def with_previous(windows: tuple[Length, ...]) -> tuple[Length, ...]:
+    """Each window, followed by its union with the previous one."""
+    return tuple(length for window in windows for length in (window, twice(window)))
+
+
+def only_with_against(values: Mapping[str, tuple[Any, Any]]) -> list[Problem]:
+    """Problems of keys about the comparison, given with their values and defaults, that are set without `against`."""
+    message = 'needs `against`: add against = "previous", or remove this key'
+    return [
+        Problem(key, f"{message} (got {literal(value)})")
+        for key, (value, default) in values.items()
+        if value != default
+    ]

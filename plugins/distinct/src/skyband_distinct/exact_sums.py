@@ -13,7 +13,7 @@ from skyband.arrays import Float64, read_only
 from skyband.errors import InputError
 from skyband.kernels.nested import nested_njit
 
-from skyband_distinct.latest_values import LARGEST
+from skyband_distinct.sketch_parameters import LARGEST
 
 MOST_TERMS = 64
 """The most terms of a sum: float64 spans 2,098 bits, and each term holds 53."""

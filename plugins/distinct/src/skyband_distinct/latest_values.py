@@ -9,9 +9,6 @@ import numpy as np
 from skyband.arrays import Float64, Int64, UInt64
 from skyband.config.half_open_ranges import ValueRange
 
-LARGEST = 2.0**960
-"""The largest absolute value that is added up: no sum of such values overflows float64."""
-
 
 class RangeSample(NamedTuple):
     """A subsketch's sample of the keys in a range."""

@@ -35,6 +35,10 @@ LATEST = "latest"
 """The latest value of each key is kept."""
 
 
+LARGEST = 2.0**960
+"""The largest absolute value that is added up: no sum of such values overflows float64."""
+
+
 def values() -> Any:
     """Whether values of the keys are kept."""
     message = "each key's latest value is kept, so that ranges of it can be counted, or all values added up; set by"

@@ -94,9 +94,8 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband.config.calendar_lengths", "skyband.config.literals", "skyband.config.time_zone_conversion",
         "skyband.queries", "skyband.queries.carried_columns",
         "skyband.queries.composite_ids", "skyband.queries.emitted_states", "skyband.queries.output_modes",
-        "skyband.windows.empty_windows", "skyband.queries.pair_columns", "skyband.windows.previous_windows",
-        "skyband.windows.half_lives",
-        "skyband.windows.window_parameters", "skyband.rules.query_with_rules", "skyband.rules.longest_window",
+        "skyband.queries.pair_columns", "skyband.windows.half_lives", "skyband.windows.window_parameters",
+        "skyband.rules.query_with_rules",
         "skyband_expressions.expression", "skyband_expressions.syntax",
     ),
     "what families share: groups": (

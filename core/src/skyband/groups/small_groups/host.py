@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -10,8 +10,10 @@ import pyarrow as pa
 from skyband.arrays import TIME_MIN, Array, Int64, UInt64
 from skyband.columns.rows import Rows
 from skyband.errors import PluginError
-from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.processor import GroupProcessor
+
+if TYPE_CHECKING:
+    from skyband.groups.broadcast_state import BroadcastState
 
 _NO_KEYS = np.empty(0, np.uint64)
 
@@ -45,7 +47,7 @@ class SmallGroups(ABC):
     def start_from(self, since: Mapping[str, int]) -> None:  # noqa: B027 - most queries have no parts
         """As `GroupProcessor.start_from`."""
 
-    def listen(self, broadcast: BroadcastState) -> None:  # noqa: ARG002
+    def listen(self, broadcast: "BroadcastState") -> None:  # noqa: ARG002
         """As `GroupProcessor.listen`, for all groups: `broadcast` says which moments are due, and for which groups."""
         raise PluginError(f"{type(self).__name__} does not support a second table")
 

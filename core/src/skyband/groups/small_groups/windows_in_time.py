@@ -9,7 +9,7 @@ import pyarrow as pa
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64, UInt64
 from skyband.columns import column_ops
 from skyband.columns.column_ops import Column
-from skyband.columns.row_order import row_order
+from skyband.columns.grouped_rows import row_order
 from skyband.columns.rows import Rows
 from skyband.errors import PluginError, SnapshotError
 from skyband.groups import state_arrays

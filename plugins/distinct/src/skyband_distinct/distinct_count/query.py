@@ -22,12 +22,25 @@ from skyband.queries.shared_keys import column_name
 from skyband.queries.time_columns import at_field
 from skyband.registry import Binding
 from skyband.roles import Backend, Sketch
-from skyband.rules.longest_window import NO_WINDOWS, SOURCE_OF_RULES, limit_problems, longest_parameter
-from skyband.rules.query_with_rules import QueryWithRules
-from skyband.windows.empty_windows import empty_parameter, empty_problems
-from skyband.windows.previous_windows import against_parameter, previous_problems, with_previous
+from skyband.rules.query_with_rules import (
+    NO_WINDOWS,
+    SOURCE_OF_RULES,
+    QueryWithRules,
+    limit_problems,
+    longest_parameter,
+)
 from skyband.windows.schedule import Schedule, schedule_for_rules
-from skyband.windows.window_parameters import every_parameter, offset_parameter, problems_of, schedule_of
+from skyband.windows.window_parameters import (
+    against_parameter,
+    empty_parameter,
+    empty_problems,
+    every_parameter,
+    offset_parameter,
+    previous_problems,
+    problems_of,
+    schedule_of,
+    with_previous,
+)
 
 from skyband_distinct.distinct_count import value_sums
 from skyband_distinct.distinct_count.comparable_windows import ADDED, moments_problems

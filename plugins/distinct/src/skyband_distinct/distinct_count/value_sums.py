@@ -9,7 +9,7 @@ from skyband.arrays import Array, Float64, read_only
 from skyband.errors import Problem
 from skyband.roles import Sketch
 
-from skyband_distinct.latest_values import LARGEST
+from skyband_distinct.sketch_parameters import LARGEST
 
 SUMS = ("sum", "sum_low", "sum_high")
 """The columns of an answer."""

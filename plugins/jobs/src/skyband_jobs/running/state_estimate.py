@@ -4,7 +4,7 @@ import pyarrow as pa
 from skyband.config.calendar_lengths import is_ever
 from skyband.queries.grouping_sets import sets_of
 from skyband.queries.presentation import presentation_of
-from skyband.windows.empty_windows import Endless
+from skyband.windows.schedule import Endless
 
 from skyband_jobs.job.checked_job import CheckedJob
 from skyband_jobs.running.sample import expected_size, first_rows, span_of

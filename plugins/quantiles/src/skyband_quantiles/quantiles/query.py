@@ -20,8 +20,13 @@ from skyband.queries.query import Input
 from skyband.queries.shared_keys import column_name
 from skyband.queries.time_columns import at_field
 from skyband.roles import Backend
-from skyband.rules.longest_window import NO_WINDOWS, SOURCE_OF_RULES, limit_problems, longest_parameter
-from skyband.rules.query_with_rules import QueryWithRules
+from skyband.rules.query_with_rules import (
+    NO_WINDOWS,
+    SOURCE_OF_RULES,
+    QueryWithRules,
+    limit_problems,
+    longest_parameter,
+)
 from skyband.windows.schedule import Schedule, schedule_for_rules
 from skyband.windows.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
 

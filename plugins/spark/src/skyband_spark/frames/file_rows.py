@@ -14,7 +14,7 @@ from skyband.queries.query import FAIL
 
 from skyband_spark.frames.sharded_plan import SHUFFLE_SCHEMA, ShardedPlan
 from skyband_spark.frames.version_checked_pickling import pickled_with_versions
-from skyband_spark.frames.worker import Mapped, load_and_freeze, worker_mapper
+from skyband_spark.frames.worker import load_and_freeze
 
 
 class PlacedRows(Protocol):
@@ -30,6 +30,7 @@ Reader = Callable[[Iterator[pa.RecordBatch], Sequence[str], RefuseUnreadable | N
 """Reads rows from batches that name parts of files, with some columns; it runs in a worker of Spark. It passes what
 it cannot read to the function, or raises InputError if that is None."""
 _Pack = Callable[[Iterator[pa.RecordBatch], Unreadable], Iterator[pa.RecordBatch]]
+_Mapped = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 
 @frozen
@@ -89,7 +90,7 @@ def _mapped(df: Any, plan: ShardedPlan, pack: _Pack, schema: pa.Schema) -> Any:
 
     files = _FRAMES.get(df)
     if files is None:
-        rows, mapper = numbered(df, plan.query.columns), worker_mapper(plan, lambda batches: pack(batches, ()))
+        rows, mapper = numbered(df, plan.query.columns), _packing(plan, pack)
     else:
         rows, mapper = files.names, _reading(plan, files.reader, pack)
     return rows.mapInArrow(mapper, from_arrow_schema(schema))
@@ -106,7 +107,17 @@ def warn_if_derived(df: Any) -> None:
         warnings.warn(f"{message}: {remedy}", stacklevel=3)
 
 
-def _reading(plan: ShardedPlan, reader: Reader, pack: _Pack) -> Mapped:
+def _packing(plan: ShardedPlan, pack: _Pack) -> _Mapped:
+    """Packs rows where they are."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        load_and_freeze(plan)
+        return pack(batches, ())
+
+    return pickled_with_versions(run, plan)
+
+
+def _reading(plan: ShardedPlan, reader: Reader, pack: _Pack) -> _Mapped:
     """Reads only the columns of the query; errors of a row name its file."""
 
     def read_and_pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

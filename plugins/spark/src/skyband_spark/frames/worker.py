@@ -1,32 +1,18 @@
-"""Runs in a worker of Spark: the code for each task, and the setup done once for all tasks."""
+"""Runs in a worker of Spark: what it loads once for all tasks, and what it warns of."""
 
 import gc
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping
-from typing import TypeAlias
+from collections.abc import Mapping
 
 import pyarrow as pa
 from skyband.columns.arrow_normalization import no_rows
 
 from skyband_spark.frames.sharded_plan import ShardedPlan
-from skyband_spark.frames.version_checked_pickling import pickled_with_versions
-
-Mapped: TypeAlias = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
 _settled = threading.Event()
 _warned: dict[str | tuple[str, type[Warning], int], int] = {}
 """Warnings already given, in the form of `warnings`' registry."""
-
-
-def worker_mapper(plan: ShardedPlan, pack: Mapped) -> Mapped:
-    """Wrap `pack`, such as `plan.to_shuffle_rows`, for Spark to run where the rows are."""
-
-    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        load_and_freeze(plan)
-        return pack(batches)
-
-    return pickled_with_versions(run, plan)
 
 
 def warn_of_broken_promises(plan: ShardedPlan, dropped: Mapping[str, int]) -> None:

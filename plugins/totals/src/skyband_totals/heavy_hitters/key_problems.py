@@ -8,9 +8,9 @@ from skyband.config.durations import Duration
 from skyband.config.literals import literal
 from skyband.errors import Problem
 from skyband.queries.composite_ids import Columns, several
-from skyband.rules.longest_window import limit_problems
+from skyband.rules.query_with_rules import limit_problems
 from skyband.windows.half_lives import half_life_problems
-from skyband.windows.previous_windows import only_with_against, previous_problems
+from skyband.windows.window_parameters import only_with_against, previous_problems
 
 from skyband_totals.heavy_hitters.movers import BOTH, DIFFERENCE
 

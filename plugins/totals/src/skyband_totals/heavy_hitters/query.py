@@ -18,13 +18,19 @@ from skyband.queries.composite_ids import Columns, identity, identity_inputs, id
 from skyband.queries.query import Input
 from skyband.queries.shared_keys import column_name
 from skyband.roles import Backend
-from skyband.rules.longest_window import NO_WINDOWS, SOURCE_OF_RULES, longest_parameter
-from skyband.rules.query_with_rules import QueryWithRules
-from skyband.windows.empty_windows import empty_parameter, empty_problems
+from skyband.rules.query_with_rules import NO_WINDOWS, SOURCE_OF_RULES, QueryWithRules, longest_parameter
 from skyband.windows.half_lives import half_life_parameter
-from skyband.windows.previous_windows import against_parameter, with_previous
 from skyband.windows.schedule import Schedule, schedule_for_rules
-from skyband.windows.window_parameters import every_parameter, offset_parameter, problems_of, schedule_of
+from skyband.windows.window_parameters import (
+    against_parameter,
+    empty_parameter,
+    empty_problems,
+    every_parameter,
+    offset_parameter,
+    problems_of,
+    schedule_of,
+    with_previous,
+)
 
 from skyband_totals.heavy_hitters import answer_columns, frame_columns
 from skyband_totals.heavy_hitters.answer_columns import COMPARED, PARTS

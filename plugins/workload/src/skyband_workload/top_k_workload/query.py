@@ -26,7 +26,7 @@ from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import column_name, order_parameter
 from skyband.queries.time_columns import at_field
 from skyband.roles import Backend, TopKQuery
-from skyband.rules.longest_window import SOURCE_OF_RULES
+from skyband.rules.query_with_rules import SOURCE_OF_RULES
 from skyband.windows.schedule import Schedule, schedule_for_rules
 
 from skyband_workload.top_k_workload.workload_file import NO_QUERIES, NamedQuery, named_queries
