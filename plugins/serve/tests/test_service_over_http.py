@@ -102,10 +102,13 @@ def test_after_a_kill_it_goes_on_at_the_same_address(service):
     port = service.start()
     for number in range(2):
         service.add(number)
-    until(lambda: get(port, "/state")["turn"] >= 1, "no turn has come")
+    until(lambda: get(port, "/state")["turn"] >= 1 and request(port, "/ask")[0] == 200, "no moment was answered")
+    before = request(port, "/ask")
     port.process.kill()
     port.process.wait()
     port = service.start(port.port)
+    until(lambda: request(port, "/ask")[0] == 200, "it does not answer before new rows come")
+    assert request(port, "/ask")[2] == before[2]
     service.add(2)
 
     def agrees():

@@ -4,6 +4,7 @@ skyband-job.json     the job that it belongs to
 skyband-stream.json  the stream's id, by which sinks know its turns, and the savepoint that it started from
 000123/              a savepoint after turn 123
 turns/000123.log     the turns after it
+states.arrow         the states that the port answered from last, where it has one
 """
 
 import json
@@ -24,6 +25,7 @@ from skyband_jobs.running.savepoint import Savepoint, sync_folder
 from skyband_serve.turns import Turn, TurnLog, later_turns
 
 _STREAM, _TURNS, _PARTS = "skyband-stream.json", "turns", ".parts"
+_STATES = "states.arrow"
 _NUMBER = re.compile("[0-9]{6}|[1-9][0-9]{6,}")
 _PARTIAL = re.compile(r"\.[0-9]{6,}\.[0-9a-f]{32}\.partial")
 _MOST = 2
@@ -124,6 +126,11 @@ class Checkpoint:
         folder.mkdir()
         return folder
 
+    @property
+    def states_file(self) -> Path:
+        """The file of the newest states."""
+        return self.folder / _STATES
+
     def place_of(self, number: int) -> Path:
         """The folder of the savepoint after a turn."""
         return self.folder / f"{number:06}"
@@ -158,7 +165,9 @@ class Checkpoint:
             self._log = None
 
     def _remove_unfinished(self) -> None:
-        """Remove what processes left that were killed while they made a savepoint."""
+        """Remove what processes left that were killed while they wrote."""
+        for path in self.folder.glob("_*.partial"):
+            path.unlink()
         for path in self.folder.iterdir():
             if path.name == _PARTS or _PARTIAL.fullmatch(path.name):
                 shutil.rmtree(path)

@@ -6,14 +6,16 @@ moment of the job, whole, and holds up neither the turns nor other requests.
 
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 from skyband.config.durations import parse
 from skyband_jobs.job.checked_job import CheckedJob
 from skyband_jobs.tables.model import AVAILABLE_NOW
 
+from skyband_serve import states_file
 from skyband_serve.published_states import PublishedStates
 from skyband_serve.settings import ServeSettings
 
@@ -67,6 +69,8 @@ class Board:
     listeners: list[Callable[[Published], None]] = field(factory=list, init=False)
     """Called after each turn, in the thread that publishes."""
     _reason: str | None = field(default=None, init=False)
+    _saved: PublishedStates | None = field(default=None, init=False)
+    """The states that were written to a file last."""
 
     def __attrs_post_init__(self) -> None:
         self.now = Published(since=self.clock())
@@ -92,6 +96,22 @@ class Board:
         self.now = Published(turn, dict(about), now, recent, first or turn, states)
         for listener in self.listeners:
             listener(self.now)
+
+    def save_states(self, path: Path, schema: pa.Schema) -> None:
+        """Write the states to a file, unless it has them. Without states there is no file: an old one would be taken
+        for the newest. Raises OSError where the disk is full or fails."""
+        states = self.now.states
+        if states is None:
+            path.unlink(missing_ok=True)
+        elif states is not self._saved:
+            states_file.save(path, states, schema, self.job)
+        self._saved = states
+
+    def restore_states(self, path: Path) -> None:
+        """Publish the states of a file until a turn brings newer ones. Raises SnapshotError where it is damaged."""
+        if self.settings.address is not None and self.now.states is None:
+            self._saved = states_file.load(path, self.job)
+            self.now = evolve(self.now, states=self._saved)
 
     def unwell(self, reason: str | None) -> None:
         """Say why the service cannot do its work; None: it can."""

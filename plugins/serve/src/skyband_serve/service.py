@@ -114,6 +114,7 @@ class Service:
                 progress.note(f"warning: {failure}; the one before it is used, with the turns since")
             service._open_sinks(checkpoint.stream, is_new)
             service._check_sinks(turns[-1].number if turns else service.number)
+            service._restore_states()
             service._redo(turns)
             for reader in (source, rules):
                 if reader is not None and service._ends:
@@ -121,6 +122,13 @@ class Service:
             service._start_clock()
             return service
         raise failures[-1] if failures else SnapshotError(f"{str(checkpoint.folder)!r} has turns, but no savepoint")
+
+    def _restore_states(self) -> None:
+        """Publish the states that the port answered from before the start."""
+        try:
+            self.board.restore_states(self.checkpoint.states_file)
+        except SnapshotError as error:
+            self.progress.note(f"warning: {error}; /ask answers after the next moment")
 
     def _redo(self, turns: Iterable[Turn]) -> None:
         """Do turns again. Their state is saved often, so that a start that is killed each time comes to an end."""
@@ -343,6 +351,7 @@ class Service:
                 (self.rules, self.job.broadcast, "rules"),
             )
         ]
+        self.board.save_states(self.checkpoint.states_file, self.run.result_schema)
         snapshot = self.run.snapshot()
         self.totals.state_bytes = len(snapshot)
         versions = {one.distribution: one.version for one in self.job.bindings.values()}
