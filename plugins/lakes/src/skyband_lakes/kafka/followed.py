@@ -117,7 +117,7 @@ class FollowedTopic(Followed):
 
     def _consume(self, most: int) -> None:
         """Take what has arrived; a partition with enough waiting here is paused, so that the others come."""
-        # The library waits until it has as many as asked, so it is not to wait for messages that nobody announced.
+        # The library waits until it has as many as asked, so it must not wait for those that are not announced.
         for event in self._consumer.consume(min(most, _MOST_AT_ONCE), 0 if self.caught_up else _WAIT):
             number, error = event.partition(), event.error()
             if error is None:
