@@ -1,6 +1,8 @@
 """Files that a service follows: their log, in Spark's form, and folders that change while they are listed."""
 
 import json
+import os
+import random
 
 import pytest
 from skyband.errors import SnapshotError
@@ -97,6 +99,95 @@ def test_files_that_come_meanwhile_are_not_read_by_one_that_ends(folder):
     following.took(following.next_part())
     (folder / "in" / "new.json").write_text("{}")
     assert waiting(following) == ["new.json"]
+
+
+DAY = 86_400
+
+
+def add(folder, name, day):
+    path = folder / "in" / f"{name}.json"
+    path.write_text("{}")
+    os.utime(path, (day * DAY, day * DAY))
+    return str(path)
+
+
+def read(source):
+    """Take all that waits; the names."""
+    names = []
+    while part := source.next_part():
+        source.took(part)
+        names += [name for name, *_ in part]
+    source._next_listing = 0
+    return names
+
+
+def test_old_files_that_left_the_folder_are_forgotten(folder):
+    source = followed(folder)
+    for path in (folder / "in").iterdir():
+        path.unlink()
+    old, kept, young = add(folder, "old", 10), add(folder, "kept", 11), add(folder, "young", 100)
+    assert read(source) == [old, kept, young]
+    for path in (old, young):
+        (folder / path).unlink()
+    for _ in range(2):
+        source._next_trim = 0
+        assert {*source._times} == {old, kept, young}
+        assert read(source) == []
+    assert {*source._times} == {kept, young}, "one is still there, the other is not old"
+    assert read(source) == [], "what is in the folder is known"
+    late = add(folder, "late", 1)
+    assert read(source) == [late]
+
+
+def test_no_file_is_forgotten_while_the_folder_is_empty_or_was_not_listed_whole(folder, monkeypatch):
+    source = followed(folder)
+    paths = [add(folder, "old", 10), add(folder, "young", 100)]
+    others = len(read(source)) - 2
+    (folder / "in").rename(folder / "away")
+    (folder / "in").mkdir()
+    for _ in range(3):
+        source._next_trim = 0
+        assert read(source) == []
+    (folder / "in").rmdir()
+    (folder / "away").rename(folder / "in")
+
+    def cut(path):
+        raise FileNotFoundError("removed meanwhile")
+
+    monkeypatch.setattr(files_followed, "data_files", cut)
+    for _ in range(3):
+        source._next_trim = 0
+        assert read(source) == []
+    monkeypatch.undo()
+    assert len(source._times) == others + 2 and {*paths} <= {*source._times} and read(source) == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_each_file_is_read_once_whenever_it_arrives_and_leaves(tmp_path, seed):
+    """Also late, with the time of an older file, and while names are forgotten; a stream may start again meanwhile."""
+    chance = random.Random(seed)
+    (tmp_path / "in").mkdir()
+    add(tmp_path, "first", 1)
+    source, names, all_read, most = followed(tmp_path), ["first"], [], 0
+    for step in range(60):
+        for _ in range(chance.randrange(4)):
+            names.append(f"{len(names):04}")
+            add(tmp_path, names[-1], chance.choice([step + 10, step + 10, chance.randrange(1, step + 10)]))
+        all_read += read(source)
+        there = [path for path in sorted((tmp_path / "in").iterdir()) if str(path) in all_read]
+        for path in there[1:]:
+            if chance.random() < 0.5:
+                path.unlink()
+        if chance.random() < 0.8:
+            source._next_trim = 0
+        if chance.random() < 0.1:
+            saved = source.position(tmp_path / f"log {step}")
+            source = followed(tmp_path)
+            source.resume(saved)
+        most = max(most, len(source._times))
+    all_read += read(source)
+    assert sorted(all_read) == sorted(str(tmp_path / "in" / f"{name}.json") for name in names)
+    assert most < 60 < len(names), "names are forgotten"
 
 
 def test_a_position_is_resumed_by_the_next_stream(folder):

@@ -5,7 +5,7 @@ A savepoint keeps their names in Spark's log of a file source, as one compacted 
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,10 @@ _BYTES_A_TURN = 16 << 20
 """Bytes of files in a turn, unless one is larger, or `maxFilesPerTrigger` says how many files."""
 _LISTED_EVERY, _SHARE = 1.0, 10
 """Seconds between two listings of a folder that had no new file, and at the least this many times what one takes."""
+_TRIMMED_EVERY = 3600.0
+"""Seconds between two looks for files that are no longer in the folder."""
+_REMEMBERED = 7 * 86_400_000
+"""Milliseconds before the newest file's: a file that is gone is remembered for so long, as by Spark's `maxFileAge`."""
 _COMPACTED_EVERY = 10
 """Spark compacts its log at each tenth number, and reads the interval from the number of the first compacted file."""
 
@@ -42,10 +46,13 @@ class FollowedFiles(FollowedSource):
     _files: Files | None
     """How to read them; None until the first file is there."""
     _times: dict[str, int] = field(factory=dict, init=False)
-    """The modification time in milliseconds of each file read, by name."""
+    """The modification time in milliseconds of each file read, by name: see `_forget`."""
     _waiting: list[list[Any]] = field(factory=list, init=False)
     """Files that were listed, but are in no part yet."""
     _next_listing: float = field(default=0.0, init=False)
+    _next_trim: float = field(factory=lambda: time.monotonic() + _TRIMMED_EVERY, init=False)
+    _gone: set[str] = field(factory=set, init=False)
+    """Files read that were not in the folder when that was looked at last."""
     _ends: bool = field(default=False, init=False)
     """Whether one whole listing is all that is read."""
     _was_whole: bool = field(default=False, init=False)
@@ -84,17 +91,36 @@ class FollowedFiles(FollowedSource):
         begun = time.monotonic()
         if begun < self._next_listing:
             return []
-        new, self._was_whole = list[list[Any]](), False
+        new, names, self._was_whole = list[list[Any]](), dict[str, Path](), False
         with problems_within("source"), suppress(FileNotFoundError):  # removed meanwhile: the next listing is whole
-            for path in data_files(self._path):
-                if str(path) not in self._times:
+            names = {str(path): path for path in data_files(self._path)}
+            for name, path in names.items():
+                if name not in self._times:
                     status = path.stat()
-                    new.append([str(path), status.st_mtime_ns // 1_000_000, status.st_size])
+                    new.append([name, status.st_mtime_ns // 1_000_000, status.st_size])
             self._was_whole = True
+        if self._was_whole and begun >= self._next_trim:
+            self._next_trim = begun + _TRIMMED_EVERY
+            self._forget(names)
         if not new and self._was_whole:
             now = time.monotonic()
             self._next_listing = now + max(_LISTED_EVERY, _SHARE * (now - begun))
         return new
+
+    def _forget(self, listed: Mapping[str, Path]) -> None:
+        """Forget old files that left the folder, or the names would become ever more. O(files).
+
+        Only those that were gone at two looks in a row and are a week older than the newest: a file that is in the
+        folder is known, whatever its age, and one that arrives late is new. An empty folder may be one that is not
+        mounted.
+        """
+        if not listed:
+            return
+        oldest = min(max(self._times.values(), default=0), time.time_ns() // 1_000_000) - _REMEMBERED
+        gone = {name for name, modified in self._times.items() if modified < oldest and name not in listed}
+        for name in gone & self._gone:
+            del self._times[name]
+        self._gone = gone
 
     @property
     def caught_up(self) -> bool:
