@@ -1,8 +1,10 @@
 """What a disk holds when a process is killed, or the power fails, between any two steps of what is written there."""
 
+import fcntl
 import os
 import resource
 import shutil
+import stat
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,14 +16,15 @@ class Disk:
     """Copies of a folder before each step, before bytes are flushed after one, and at the end: as it is, and as power
     that fails then leaves it.
 
-    Of a file whose bytes were not flushed (`os.fsync`) since they were last written nothing is left but its name. What
-    is there when a recording begins is safe.
+    Of a file whose bytes were not flushed (`os.fsync`) since they were last written nothing is left but its name, and
+    what was flushed before, if more was appended. What is there when a recording begins is safe.
     """
 
     def __init__(self, folder: Path, copies: Path) -> None:
         self.folder, self.copies = folder, copies
         self.moments: list[Path] = []
         self._safe = {self._bytes_of(path) for path in self._files()}
+        self._appended: dict[int, bytes] = {}
         self._has_changed_names = False
 
     def _files(self):
@@ -46,6 +49,8 @@ class Disk:
     def flushed(self, handle):
         about = os.fstat(handle)
         self._safe.add((about.st_ino, about.st_size, about.st_mtime_ns))
+        if stat.S_ISREG(about.st_mode) and fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_APPEND:
+            self._appended[about.st_ino] = Path(f"/proc/self/fd/{handle}").read_bytes()
 
     def copy(self):
         """The folder as a killed process leaves it, and as power that fails does."""
@@ -54,7 +59,9 @@ class Disk:
             shutil.copytree(self.folder, place)
             for path in self._files() if fails else ():
                 if self._bytes_of(path) not in self._safe:
-                    os.truncate(place / path.relative_to(self.folder), 0)
+                    flushed = self._appended.get(path.stat().st_ino, b"")
+                    left = len(flushed) if path.read_bytes().startswith(flushed) else 0
+                    os.truncate(place / path.relative_to(self.folder), left)
             self.moments.append(place)
 
 

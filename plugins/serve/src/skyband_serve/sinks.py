@@ -113,8 +113,9 @@ class FolderSink(TurnSink):
                     with replacing(folder / _OWNER) as file:
                         file.write(json.dumps({"id": stream}).encode())
                     sync_folder(folder)
-                for unfinished in folder.glob("_part-*.partial"):  # by a process of this stream that was killed
-                    unfinished.unlink()
+                for name in ("part-*", _OWNER):  # of a process of this stream that was killed
+                    for unfinished in folder.glob(f"_{name}.*.partial"):
+                        unfinished.unlink()
                 return own
         raise ConfigError(Problem("sink.path", f"{str(folder)!r} {what}: choose another path, or move them away"))
 

@@ -25,7 +25,7 @@ from skyband_jobs.tables.model import Sink, option_text
 STATES_TOGETHER = 1 << 20
 """Bytes of states in a Parquet row group."""
 
-_PARTIAL = re.compile(r"_part(-\d{5,})?\.\w+(\.[0-9a-f]{16})?\.partial|__?skyband\.sha256(\.[0-9a-f]{16})?\.partial")
+_PARTIAL = re.compile(r"(_part(-\d{5,})?\.\w+|__?skyband\.sha256|__skyband-stream\.json)(\.[0-9a-f]{16})?\.partial")
 """Files that a run writes until its answers are complete, and leaves behind if it is killed."""
 
 

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from skyband.atomic_files import replacing
 from skyband.errors import ConfigError, EngineError, Problem
 
 from skyband_jobs.running.savepoint import fact_text, source_facts
@@ -49,10 +50,9 @@ def check_goes_on(job: Job, checkpoint: Path, engine: str, has_begun: bool) -> N
     if problems:
         raise ConfigError(*problems)
     if before != now:
-        partial = path.with_name(f".{RECORD}.partial")
         try:
-            partial.write_text(json.dumps(now, indent=2) + "\n", "utf-8")
-            partial.replace(path)
+            with replacing(path) as file:
+                file.write(json.dumps(now, indent=2).encode() + b"\n")
         except OSError as error:
             raise EngineError(f"the checkpoint {str(checkpoint)!r} cannot be written: {error.strerror}") from error
 
