@@ -20,7 +20,9 @@ from skyband.windows.schedule import Schedule
 from skyband_distinct.questions import item_overlap
 from skyband_jobs.files import text_values
 from skyband_jobs.files.csv_files import CsvFile
+from skyband_jobs.files.row_location import PlacedBatches
 from skyband_jobs.running import savepoint
+from skyband_lakes.redis import groups
 from skyband_quantiles import sample_bounds
 from skyband_spark.frames.state_store import StateStore
 from skyband_totals.row_features.features_table import FeaturesTable
@@ -188,6 +190,26 @@ MUTANTS = {
     "a group of features never ends": (
         (FeaturesTable, "_ends", lambda self: np.full(len(self._entries.key), TIME_MAX)),
         ("test_forgetting", "test_memory_follows_the_window_and_not_the_stream", [("features", ["place"])]),
+    ),
+    "a group of features ends a microsecond early": (
+        (FeaturesTable, "_ends", lambda self, ends=FeaturesTable._ends: ends(self) - 1),
+        ("test_rows_of_features", "test_a_group_is_held_while_a_later_row_may_look_back_to_it", SEEDS),
+    ),
+    "rows that are not read have no place": (
+        (PlacedBatches, "_rows_before", lambda self, part: 0),
+        (
+            "test_places_of_rows",
+            "test_a_row_is_told_where_it_was_written_whoever_refuses_it",
+            [(seed, "csv") for seed in range(4)],
+        ),
+    ),
+    "two rows of a table in Redis have one name": (
+        (groups, "_member", lambda text: "%null" if text is None else text),
+        (
+            "test_redis_entries",
+            "test_a_row_has_its_own_name_with_its_newest_score_or_none",
+            [("total", at_once) for at_once in (1, 1000)],
+        ),
     ),
     "parts of an overlap are of its low counts": (
         (item_overlap, "_between", lambda count, low, high, most, highest: item_overlap.Estimate(count, low, most)),

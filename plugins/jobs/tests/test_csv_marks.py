@@ -81,7 +81,10 @@ def compare(texts, monkeypatch, seed):
 def test_marks_in_any_order_are_read_as_rfc_4180_with_escapes_and_comments_says(seed, monkeypatch):
     chance = random.Random(seed)
     short = ["".join(marks) for count in (1, 2) for marks in product(MARKS, repeat=count)]
-    compare(short + ["".join(chance.choices(MARKS, k=chance.randint(3, 6))) for _ in range(250)], monkeypatch, seed)
+    ends = [f"x;x{marks}" for marks in short]
+    compare(
+        short + ends + ["".join(chance.choices(MARKS, k=chance.randint(3, 6))) for _ in range(250)], monkeypatch, seed
+    )
 
 
 @pytest.mark.slow

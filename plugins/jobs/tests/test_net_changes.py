@@ -65,6 +65,9 @@ def at_once(log, table=None):
 def test_what_is_left_of_a_log_makes_the_table_that_all_of_it_makes(moments, cut):
     log = log_of(moments)
     assert at_once(log) == applied(log)
+    rows = log.to_pylist()
+    last = {tuple(row[name] for name in KEY): place for place, row in enumerate(rows)}
+    assert last_changes(log, KEY).to_pylist() == [rows[place] for place in sorted(last.values())]
     assert at_once(log.slice(cut), at_once(log.slice(0, cut))) == applied(log)
     assert at_once(last_changes(log, KEY)) == applied(log)
     backwards = pa.concat_tables([log_of([{}] * at + [keys]) for at, keys in enumerate(moments)][::-1] or [log])

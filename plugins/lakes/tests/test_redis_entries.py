@@ -10,7 +10,7 @@ from skyband_jobs.formats import NetChanges
 from skyband_lakes.redis import groups
 from skyband_lakes.redis.groups import entries_of
 
-TEXTS = [None, "", "a", "a:b", "a%3Ab", "%null", "%", ":", "b", "%25"]
+TEXTS = [None, "", "a", "a:b", "a%3Ab", "%null", "%", ":", "b", "%25", "%%null", "%%", "null"]
 
 
 def told(changes, score, tables, scores):

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 from attrs import define, field
+from skyband.columns.arrow_normalization import no_rows
 from skyband.errors import InputError
 
 from skyband_jobs.files.csv_dialect import Dialect
@@ -233,8 +234,8 @@ class CsvFile:
 
     def _texts(self, block: Block, columns: pa.Schema, places: Sequence[int], kinds: list[Any]) -> pa.RecordBatch:
         table = self._parse(block, kinds, places).rename_columns(columns.names)
-        (batch,) = table.combine_chunks().to_batches()
-        return batch
+        batches = table.combine_chunks().to_batches()  # none of a piece of blank lines
+        return batches[0] if batches else no_rows(table.schema)
 
     def _of_types(self, block: Block, batch: pa.RecordBatch, columns: pa.Schema) -> pa.RecordBatch:
         try:
