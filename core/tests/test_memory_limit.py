@@ -7,6 +7,8 @@ import sys
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from skyband import memory_limit
+from skyband.errors import EngineError
 
 resource = pytest.importorskip("resource", reason="limits of memory are set so where there is POSIX")
 MEGABYTE = 1 << 20
@@ -41,6 +43,17 @@ size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesi
 resource.setrlimit(resource.RLIMIT_AS, (size + (60 << 20), resource.RLIM_INFINITY))
 group(["run", "--engine", "local", sys.argv[1]])
 """
+
+
+@pytest.mark.parametrize("least_or_ample", [memory_limit.LEAST, memory_limit.AMPLE])
+def test_just_as_much_as_is_needed_is_enough(least_or_ample, monkeypatch):
+    for size in (least_or_ample - 1, least_or_ample, least_or_ample + 1):
+        monkeypatch.setattr(memory_limit, "address_limit", lambda size=size: size)
+        if size < memory_limit.LEAST:
+            with pytest.raises(EngineError, match="its libraries alone need 1,024 MB"):
+                memory_limit.too_little()
+        else:
+            assert (memory_limit.too_little() is None) == (size >= memory_limit.AMPLE)
 
 
 @pytest.fixture

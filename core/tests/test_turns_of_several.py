@@ -127,3 +127,50 @@ def test_calls_of_several_want_one_at_least(rankers):
         type(rankers[0]).answers_together([], **ROWS, spans=np.empty((0, 2), np.int64), moments=[])
     with pytest.raises(InputError, match=r"must be of one backend at least \(got none\)"):
         skyband.roles.Sketch.counts_together([], **SEEN, spans=np.empty((0, 2), np.int64), moments=[], since={})
+
+
+def test_of_several_each_is_refused_what_it_is_refused_alone():
+    """Times and moments just before, at and after what each has reached, with spans in any order."""
+    rng, refused = np.random.default_rng(67), 0
+    for _ in range(150):
+        reached = rng.integers(5, 8, 3).tolist()
+        rankers, alone = (
+            [skyband.create("object-ranker", "eaa", k=2, window=10, streams=1) for _ in range(3)] for _ in "ab"
+        )
+        for one, time in zip(rankers + alone, 2 * reached, strict=True):
+            one.update([time], [0], [1], [0.5])
+        sizes, order = rng.integers(0, 3, 3), rng.permutation(3)
+        starts = np.zeros(3, np.int64)
+        starts[order] = np.cumsum(sizes[order]) - sizes[order]
+        spans = np.column_stack([starts, starts + sizes])
+        times = np.zeros(int(sizes.sum()), np.int64)
+        moments = []
+        for own, now in enumerate(reached):
+            steps = rng.choice([-1, 0, 0, 1, 1, 1], sizes[own])
+            times[spans[own, 0] : spans[own, 1]] = now + np.cumsum(steps)
+            moments.append((now + np.cumsum(rng.choice([-1, 0, 0, 1, 1], int(rng.integers(0, 3))))).tolist())
+        parts = [times[start:stop].tolist() for start, stop in spans.tolist()]
+        fine = all(
+            own == sorted(own) and min(own, default=now) >= now
+            for now, *each in zip(reached, parts, moments, strict=True)
+            for own in each
+        )
+        count = len(times)
+        columns = {"streams": [0] * count, "objects": list(range(2, count + 2)), "values": [0.25] * count}
+        before = [one.snapshot() for one in rankers]
+
+        def call(rankers, spans, moments, times=times, columns=columns):
+            told = type(rankers[0]).answers_together(rankers, times=times, **columns, spans=spans, moments=moments)
+            return [column.tolist() for column in told]
+
+        if fine:
+            told = call(rankers, spans, moments)
+            each = [call([one], spans[[own]], [moments[own]]) for own, one in enumerate(alone)]
+            assert told[1:] == [[value for part in each for value in part[place]] for place in (1, 2)]
+            assert [one.snapshot() for one in rankers] == [one.snapshot() for one in alone]
+        else:
+            refused += 1
+            with pytest.raises(InputError):
+                call(rankers, spans, moments)
+            assert [one.snapshot() for one in rankers] == before
+    assert 20 < refused < 140

@@ -8,22 +8,28 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from rules_frames import WorkloadFrame
 from skyband.arrays import TIME_MAX
 from skyband.columns import compact_frames, hashing, numbers
 from skyband.config.time_zone_conversion import TimeZone
 from skyband.errors import SkybandError
+from skyband.operator import bad_rows, waiting_rows
+from skyband.operator.answer_changes import AnswerChanges
 from skyband.operator.operator import Operator
+from skyband.roles import object_ranker
 from skyband.states.coverage import Coverage
 from skyband.watermark import EventTimeProgress
 from skyband.windows.calendar_schedule import CalendarSchedule
 from skyband.windows.schedule import Schedule
 from skyband_distinct.questions import item_overlap
+from skyband_expressions import arithmetic, text_casts
 from skyband_jobs.files import text_values
 from skyband_jobs.files.csv_files import CsvFile
 from skyband_jobs.files.row_location import PlacedBatches
 from skyband_jobs.running import savepoint
 from skyband_lakes.redis import groups
 from skyband_quantiles import sample_bounds
+from skyband_serve.files_followed import FollowedFiles
 from skyband_spark.frames.state_store import StateStore
 from skyband_totals.row_features.features_table import FeaturesTable
 
@@ -94,6 +100,14 @@ def _nothing_is_null(column, kind, formats, convert=text_values._parts_converted
 
 def _whatever_the_seed(dictionary, seed, hash_words=hashing._hash_words):
     return hash_words(dictionary, 0)
+
+
+def _as_late_as_its_last_row(self, answers, answered, latest=None, take=AnswerChanges.take):
+    return take(self, answers, answered)
+
+
+def _as_long_as_it_was(self, path, modified, size, check=FollowedFiles._check_unchanged):
+    check(self, path, path.stat().st_mtime_ns // 1_000_000, size)
 
 
 SEEDS = range(12)
@@ -211,6 +225,46 @@ MUTANTS = {
             [("total", at_once) for at_once in (1, 1000)],
         ),
     ),
+    "moments of several are not looked at": (
+        (object_ranker, "check_moments_together", lambda *_: None),
+        ("test_turns_of_several", "test_of_several_each_is_refused_what_it_is_refused_alone", None),
+    ),
+    "an end of the input is no later than its last row": (
+        (AnswerChanges, "take", _as_late_as_its_last_row),
+        (
+            "test_finished_rules",
+            "test_at_the_end_what_a_last_moment_does_not_answer_is_emptied",
+            [(WorkloadFrame, seed) for seed in range(3)],
+        ),
+    ),
+    "faults of later rows are told last": (
+        (bad_rows.np, "argsort", lambda values, **_: np.arange(len(values))),
+        ("test_mixed_faults", "test_however_faults_are_mixed_rows_are_reported_in_order_of_arrival", None),
+    ),
+    "rows of other shards are counted, too": (
+        (waiting_rows.keyed_frames, "own", lambda frame: np.ones(len(frame), bool)),
+        (
+            "test_far_rows",
+            "test_a_row_that_is_far_ahead_is_counted_once_whatever_shards_it_goes_to",
+            [("near-duplicates", 3)],
+        ),
+    ),
+    "a null is divided by zero": (
+        (arithmetic, "_nulls", lambda column: np.zeros(len(column), bool)),
+        (
+            "test_expression_values",
+            "test_only_a_division_of_a_number_by_zero_is_an_error",
+            [("%", pa.int64())],
+        ),
+    ),
+    "only spaces are around a value": (
+        (text_casts, "_AROUND", " "),
+        (
+            "test_text_casts",
+            "test_control_characters_and_spaces_around_a_value_are_no_part_of_it_and_others_are",
+            [("5", "INT")],
+        ),
+    ),
     "parts of an overlap are of its low counts": (
         (item_overlap, "_between", lambda count, low, high, most, highest: item_overlap.Estimate(count, low, most)),
         ("test_state_overlaps", "test_an_overlap_of_counts_is_between_all_that_they_allow", None),
@@ -244,3 +298,12 @@ def test_a_savepoint_named_before_its_bytes_are_on_the_disk_is_caught(tmp_path, 
     (log / "0").write_text("v1" * 100)
     with pytest.raises(SkybandError, match="damaged"):
         there.test_a_savepoint_after_any_step(tmp_path, log, monkeypatch)
+
+
+def test_that_a_file_is_as_it_was_if_it_is_as_long_is_caught(tmp_path, monkeypatch):
+    there = properties("test_files_followed")
+    monkeypatch.setattr(FollowedFiles, "_check_unchanged", _as_long_as_it_was)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "3.json").write_text("{}")
+    with pytest.raises(pytest.fail.Exception):
+        there.test_a_file_that_is_not_as_it_was_listed_is_an_error(tmp_path, "written again")

@@ -3,9 +3,12 @@
 import datetime as dt
 import resource
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from families import SECOND, events, family
+from in_process_shards import on_shards
 from skyband import EngineError
 from skyband.cli.commands import group
 from skyband.engines import local
@@ -120,3 +123,19 @@ def test_check_warns_of_a_stream_that_answers_for_ever_without_ahead(stream, key
     result = CliRunner().invoke(group, ["check", str(tmp_path / "job.toml")])
     assert result.exit_code == 0, result.output
     assert ("warning: groups answer at every moment for ever" in result.output) == warns
+
+
+@pytest.mark.parametrize("kind", ["near-duplicates", "top-k-pairs", "uncertain-join", "distinct-count"])
+@pytest.mark.parametrize("shards", [2, 3, 4])
+def test_a_row_that_is_far_ahead_is_counted_once_whatever_shards_it_goes_to(kind, shards):
+    table = events(7, 300)
+    times = table.column("ts").cast(pa.int64()).to_numpy().copy()
+    far = np.arange(len(times)) % 29 == 3
+    times[far] += 10_000 * SECOND * (1 + np.arange(far.sum()))
+    rows = table.set_column(0, "ts", pa.array(times).cast(table.schema.field("ts").type))
+    query = family(kind, ahead="1 hour")
+    run = LocalRun.start(query, rows.schema)
+    run.push(rows.combine_chunks().to_batches()[0])
+    expected = run.operator.take_metrics().dropped["ahead"]
+    _, metrics = on_shards(rows, query, shards, batches=4)
+    assert sum(one.dropped.get("ahead", 0) for of_shard in metrics for one in of_shard) == expected > 5

@@ -115,6 +115,33 @@ def test_the_changes_of_a_finished_stream_are_those_of_a_batch(frame, idle):
     assert sum(compare_logs(frame, seed, idle) for seed in range(3)) > 0
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("frame", FRAMES)
+def test_at_the_end_what_a_last_moment_does_not_answer_is_emptied(frame, seed):
+    """Compared with the answers themselves: the log leaves those of each rule's last moment, and no others."""
+    random = np.random.default_rng([7, seed])
+    rows = events(frame, random)
+    slides = {"quick": 1, "slow": 10}
+    rules = rules_table([Rule("quick", 2, slide=1), Rule("slow", 12, slide=10)], k="most" in frame.limits)
+    given = {}
+    for form in ("all", "changes"):
+        query = make_query({**frame.keys, **frame.limits, "by": ["place"], "answers": form})
+        run = LocalRun.start(query, rows.schema)
+        run.broadcast(rules)
+        answers = [*map(run.push, rows.to_batches()), run.finish()]
+        given[form] = [row for part in answers for row in part.to_pylist() if row[query.separate_answers[0]] in slides]
+    name, latest = query.separate_answers[0], rows.column("ts").cast(pa.int64())[-1].as_py()
+    last, left = {}, {}
+    for row in sorted(given["all"], key=lambda row: row["at"]):
+        last[row["place"], row[name]] = row["at"]
+    for row in sorted(given["changes"], key=lambda row: row["at"]):
+        held = left.setdefault((row["place"], row[name]), [0])
+        held[0] = 0 if row["change"] == "emptied" else held[0] + {"entered": 1, "left": -1, "updated": 0}[row["change"]]
+    ends = {rule: pa.scalar((latest // SECOND // slide + 1) * slide * SECOND, rows.schema.field("ts").type).as_py()
+            for rule, slide in slides.items()}  # fmt: skip
+    assert {key for key, (count,) in left.items() if count} == {key for key, at in last.items() if at == ends[key[1]]}
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("frame", FRAMES)
 def test_thousands_of_finished_streams(frame):

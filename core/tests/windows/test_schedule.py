@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from skyband.windows.schedule import EachRow, Regular, Schedule
+from skyband.windows import schedule as schedules
+from skyband.windows.schedule import EachRow, Regular, Schedule, TooManyMomentsError
 
 SPAN = 400
 
@@ -92,3 +93,18 @@ def test_moments_of_spans_are_ordered_without_duplicates(seed):
 def test_where_no_moment_is_waited_for_the_group_that_was_silent_longest_is_looked_at_first():
     assert EachRow(7).next_due(np.array([9, 3, 5]), 4) == 10
     assert EachRow(7).has_ended(np.array([3, 3, 4]), np.array([9, 10, 10])).tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("begin", [-(2**40), 0, 12_345])
+def test_as_many_moments_are_answered_at_once_as_is_said_and_no_more(begin, monkeypatch):
+    monkeypatch.setattr(schedules, "MOST_MOMENTS", 7)
+    every = Regular(10, 30, 5)
+    for count in (6, 7, 8):
+        end = begin + 10 * count
+        if count > 7:
+            with pytest.raises(TooManyMomentsError, match="8 moments are due"):
+                every.between(begin, end)
+            with pytest.raises(TooManyMomentsError, match="8 moments are due"):
+                every.within(np.array([begin]), np.array([end]))
+        else:
+            assert len(every.between(begin, end)) == len(every.within(np.array([begin]), np.array([end])).at) == count

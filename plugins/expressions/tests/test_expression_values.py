@@ -395,3 +395,19 @@ def test_seconds_with_fractions_are_clamped_to_the_last_time():
             for one in seconds
         ]
         assert evaluated("unix_micros(timestamp_seconds(d))", pa.record_batch({"d": seconds})) == expected
+
+
+@pytest.mark.parametrize("operator", ["/", "DIV", "%"])
+@pytest.mark.parametrize("kind", [pa.int32(), pa.int64(), pa.float64()])
+def test_only_a_division_of_a_number_by_zero_is_an_error(operator, kind):
+    """A null on either side is null, as on Spark, which looks at zero last."""
+    if operator == "DIV" and pa.types.is_floating(kind):
+        return
+    expression, _ = parse_column(f"a {operator} b AS value")
+    for one, other in product([None, 0, 7], repeat=2):
+        row = pa.record_batch({"a": pa.array([one], kind), "b": pa.array([other], kind)})
+        if one is not None and other == 0:
+            with pytest.raises(InputError, match="divi"):
+                expression.evaluate(row)
+        else:
+            assert expression.evaluate(row)[0].is_valid == (None not in (one, other)), (one, other)

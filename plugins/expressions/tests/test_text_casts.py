@@ -169,3 +169,18 @@ def test_half_a_day_has_the_hours_from_1_to_12(half):
 )
 def test_decimals_are_rounded_and_have_room(text, kind, value):
     assert value_of(text, f"CAST(TRY_CAST(text AS DECIMAL({kind})) AS STRING)") == [value, None]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [("5", "INT"), ("1.5", "DOUBLE"), ("1.5", "DECIMAL(5, 2)"), ("true", "BOOLEAN"), ("2026-01-31", "DATE")],
+)
+def test_control_characters_and_spaces_around_a_value_are_no_part_of_it_and_others_are(text, kind):
+    (plain, _) = value_of(text, f"CAST(text AS {kind})")
+    around = [*map(chr, range(0x21)), "\x7f"]
+    for mark in [*around, "\x80", "\xa0", "\u2003", "_"]:
+        expected = plain if mark in around else None
+        for padded in (mark + text, text + mark, mark + text + mark):
+            if kind == "DATE" and (mark in " T" and padded != mark + text):  # a time may follow
+                continue
+            assert value_of(padded, f"TRY_CAST(text AS {kind})") == [expected, None], (mark, padded)

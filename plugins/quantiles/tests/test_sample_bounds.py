@@ -1,5 +1,6 @@
 """The ranks that bound a quantile in a sample are the nearest that binomial tails allow: against exact sums."""
 
+import math
 from fractions import Fraction
 from math import comb
 
@@ -51,6 +52,15 @@ def test_a_number_of_rows_beyond_its_bounds_is_as_rare_as_promised_on_each_side(
         part = (limit + 1) / 2**64
         assert fewest == k or binom.sf(k - 1, fewest - 1, part) <= delta / 2
         assert binom.cdf(k - 1, most + 1, part) <= delta / 2
+        goal = math.log(2 / delta)
+        assert fewest == k or chernoff(fewest * part, k) >= goal >= chernoff((fewest + 1) * part, k) * (1 - 1e-9)
+        assert chernoff(most * part, k - 1) >= goal * (1 - 1e-9)
+        assert chernoff((most - 1) * part, k - 1) <= goal * (1 + 1e-9), "no further than the tail's bound"
+
+
+def chernoff(mean, seen):
+    """The exponent of the bound of a Poisson tail."""
+    return mean - seen + seen * math.log(seen / mean)
 
 
 def test_a_sample_does_not_bound_extremes():

@@ -241,17 +241,21 @@ def test_a_fallback_keeps_its_turns_though_a_kill_left_no_log_for_it(tmp_path):
     assert starts == {"000005": [], "000003": [4, 5], None: [1, 2, 3, 4, 5]}
 
 
-def test_an_older_savepoint_without_all_turns_since_is_an_error(tmp_path):
+@pytest.mark.parametrize("last", range(1, 6))
+def test_an_older_savepoint_without_all_turns_since_is_an_error(tmp_path, last):
     checkpoint = Checkpoint(tmp_path)
     checkpoint.begin()
-    for number in (1, 2):
+    for number in range(1, last + 1):
         checkpoint.intend(Turn(number, rows=[number]))
     checkpoint.close()
     for number in (1, 4):
         checkpoint.place_of(number).mkdir()
     starts = Checkpoint(tmp_path).starts()
-    assert [turn.number for turn in next(starts)[1]] == []
-    with pytest.raises(SnapshotError, match="damaged: the turns after 2 are gone, up to turn 4"):
+    assert [turn.number for turn in next(starts)[1]] == [*range(5, last + 1)]
+    if last >= 4:
+        assert [turn.number for turn in next(starts)[1]] == [*range(2, last + 1)]
+        return
+    with pytest.raises(SnapshotError, match=f"damaged: the turns after {last} are gone, up to turn 4"):
         next(starts)
 
 

@@ -5,7 +5,7 @@ import os
 import random
 
 import pytest
-from skyband.errors import SnapshotError
+from skyband.errors import EngineError, SnapshotError
 from skyband_jobs.running.savepoint import Position
 from skyband_jobs.tables.model import Source
 from skyband_serve import files_followed
@@ -199,3 +199,34 @@ def test_a_position_is_resumed_by_the_next_stream(folder):
     second = followed(folder)
     second.resume(saved)
     assert waiting(second) == ["new.json"]
+
+
+@pytest.mark.parametrize("number", [0, 1, 8, 9, 10, 18, 19, 20, 29])
+def test_numbers_of_the_log_go_on_after_any_number_of_sparks(folder, number):
+    """They ascend, each is that of a compacted file, and each log has all that was read."""
+    source, numbers = followed(folder), [number]
+    source.resume(position(log_of(folder, f"{number}.compact"), number))
+    for turn in range(3):
+        saved = source.position(folder / f"log {turn}")
+        numbers.append(json.loads(saved.offset)["logOffset"])
+        read_again = followed(folder)
+        read_again.resume(saved)
+        assert read_again._times.keys() == source._times.keys() and len(source._times) == number + 1
+        source = read_again
+    assert numbers == sorted(set(numbers)) and all(one % 10 == 9 for one in numbers[1:]), numbers
+
+
+@pytest.mark.parametrize("change", ["shorter", "written again", "older", "gone"])
+def test_a_file_that_is_not_as_it_was_listed_is_an_error(folder, change):
+    source, path = followed(folder), folder / "in" / "3.json"
+    part = source.next_part()
+    status = path.stat()
+    if change == "gone":
+        path.unlink()
+    else:
+        path.write_text("{" if change == "shorter" else "{}")
+        times = {"shorter": 0, "written again": 10**6, "older": -(10**6)}[change]
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns + times))
+    said = "cannot be read" if change == "gone" else "has changed since the stream took it"
+    with pytest.raises(EngineError, match=rf"3\.json' {said}"):
+        source.batches(part, None, None)
