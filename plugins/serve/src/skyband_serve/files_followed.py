@@ -107,17 +107,17 @@ class FollowedFiles(FollowedSource):
             self._next_listing = now + max(_LISTED_EVERY, _SHARE * (now - begun))
         return new
 
-    def _forget(self, listed: Mapping[str, Path]) -> None:
+    def _forget(self, names: Mapping[str, Path]) -> None:
         """Forget old files that left the folder, or the names would become ever more. O(files).
 
         Only those that were gone at two looks in a row and are a week older than the newest: a file that is in the
         folder is known, whatever its age, and one that arrives late is new. An empty folder may be one that is not
         mounted.
         """
-        if not listed:
+        if not names:
             return
         oldest = min(max(self._times.values(), default=0), time.time_ns() // 1_000_000) - _REMEMBERED
-        gone = {name for name, modified in self._times.items() if modified < oldest and name not in listed}
+        gone = {name for name, modified in self._times.items() if modified < oldest and name not in names}
         for name in gone & self._gone:
             del self._times[name]
         self._gone = gone

@@ -56,10 +56,15 @@ class LocalJobs(JobEngine):
     def run(self, job: CheckedJob, progress: Progress, savepoint: Path | None = None) -> Totals:
         if savepoint is not None:
             raise ConfigError(
-                Problem("--from", "the local engine starts streams from the beginning: use --engine spark")
+                Problem(
+                    "--from",
+                    "the local engine starts streams from the beginning: use `skyband serve`, or --engine spark",
+                )
             )
         from skyband_jobs.local import run as run_local
+        from skyband_jobs.local.sink import check_not_again
 
+        check_not_again(job)
         return run_local.run(job, self, self._engine, progress)
 
 

@@ -44,7 +44,7 @@ def open_writer(job: Job, engine: JobEngine, schema: pa.Schema, progress: Progre
 def _table_writer(job: Job, progress: Progress) -> Writer | None:
     with told_of_sink():
         sink = sink_of(job.sink)
-        if is_free(job, sink):
+        if is_free(job, sink, _starts_over(job)):
             replaces = job.sink.mode == "overwrite"
             return _Newest(sink, replaces, job.sink.key) if isinstance(job.sink, KeyedSink) else _Table(sink, replaces)
     progress.note(f'{place_of(job.sink)} already has rows and sink.mode is "ignore": nothing is written')
@@ -65,10 +65,32 @@ def check_free(job: Job, engine: JobEngine) -> None:
     elif job.sink.mode == "overwrite":
         _check_replaceable(folder, f".{job.sink.format}", engine)
     elif job.sink.mode in (None, "errorifexists") and holds_something(folder):
-        what = ", and the local engine starts each stream from the beginning" if job.source.stream else ""
+        what = _starts_over(job)
         choices = '"append"' if job.source.stream else '"overwrite" or "append"'
         message = f"{str(folder)!r} already exists{what}: choose another path, or set sink.mode to {choices}"
         raise ConfigError(Problem("sink.path", message))
+
+
+def _starts_over(job: Job) -> str:
+    if not job.source.stream:
+        return ""
+    resumes = "; `skyband serve` resumes one from sink.checkpoint" if job.sink.checkpoint else ""
+    return f", and the local engine starts each stream from the beginning{resumes}"
+
+
+def check_not_again(job: Job) -> None:
+    """Raise ConfigError where another engine's stream may have added answers that a run would add again."""
+    if not job.source.stream or job.sink.checkpoint is None or job.sink.mode != "append":
+        return
+    from skyband_jobs.running.checkpoint_record import engine_of
+
+    checkpoint = local_path(job.sink.checkpoint)
+    engine = None if checkpoint is None else engine_of(checkpoint)
+    if engine is None:
+        return
+    command = "`skyband serve`" if engine == "serve" else f"`skyband run --engine {engine}`"
+    message = f"{command} resumes from it: the local engine would add all answers again"
+    raise ConfigError(Problem("sink.checkpoint", f"{message}; to start over, remove the key (--set=-sink.checkpoint)"))
 
 
 def _check_replaceable(folder: Path, suffix: str, engine: JobEngine) -> None:

@@ -63,6 +63,12 @@ def chosen_before(checkpoint: Path) -> dict[str, Any]:
     return backends if isinstance(backends, dict) else {}
 
 
+def engine_of(checkpoint: Path) -> str | None:
+    """The engine of the stream of this checkpoint; None where none has started."""
+    engine = _read(checkpoint / RECORD).get(_ENGINE)
+    return engine if isinstance(engine, str) else None
+
+
 def _facts(job: Job) -> dict[str, Any]:
     source = {f"source.{name}": value for name, value in source_facts(job.source).items()}
     if job.limits:

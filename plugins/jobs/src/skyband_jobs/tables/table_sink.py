@@ -20,8 +20,8 @@ def sink_of(sink: Sink) -> BatchSink:
     return bound.write(keys_of(sink))
 
 
-def is_free(job: Job, sink: BatchSink) -> bool:
-    """Whether a new run may write; False where `mode` says to keep what is there.
+def is_free(job: Job, sink: BatchSink, why: str = "") -> bool:
+    """Whether a new run may write; False where `mode` says to keep what is there. why: what the error adds.
 
     Raises ConfigError where answers exist and `mode` does not say what to do.
     """
@@ -31,7 +31,7 @@ def is_free(job: Job, sink: BatchSink) -> bool:
         return False
     choices = '"append"' if job.source.stream else '"overwrite" or "append"'
     key, place = place_key(job.sink), place_of(job.sink)
-    message = f"{place!r} already exists: choose another {key}, or set sink.mode to {choices}"
+    message = f"{place!r} already exists{why}: choose another {key}, or set sink.mode to {choices}"
     raise ConfigError(Problem(key, message))
 
 
