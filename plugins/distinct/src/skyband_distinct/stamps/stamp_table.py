@@ -14,7 +14,7 @@ from skyband_distinct.stamps.few_stamps import FewStamps
 from skyband_distinct.stamps.likelihood import LEVELS, filled_since
 from skyband_distinct.stamps.stamping import bits_set, raise_to
 
-_0, _1, _8, _63 = np.uint64(0), np.uint64(1), np.uint64(8), np.uint64(63)
+_0, _1, _8 = np.uint64(0), np.uint64(1), np.uint64(8)
 
 
 def pack_cells(cells: Any, most: int) -> Any:

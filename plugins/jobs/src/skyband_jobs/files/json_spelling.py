@@ -6,9 +6,6 @@ from attrs import define, field
 
 from skyband_jobs.kernels.json_spelling import FLOAT, LIST, OBJECT, OTHER, TEXT, json_spelt
 
-_MOST = 1 << 29
-"""The most bytes of lines: three times as many need offsets of 32 bits."""
-
 
 def differs(column: pa.ChunkedArray | pa.Array) -> bool:
     """Whether a column has floats that Arrow may have read from what Spark refuses: Inf, -NaN; or has -0 from 0."""

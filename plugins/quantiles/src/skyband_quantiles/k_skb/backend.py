@@ -18,7 +18,6 @@ from skyband_quantiles.sample_in_states import EMPTY, Sample, sample_in
 
 _BUFFERED = 8
 _CHUNK = 1 << 20
-_ALL = 2**64 - 1
 _ANY = 2**62
 
 _NO_PARTS, _NO_LIMITS = np.empty(0, np.int64), np.empty(0)

@@ -1,10 +1,10 @@
-"""The interface of the two ledgers of the backend `exact`, and their answers."""
+"""The answers of the two ledgers of the backend `exact`."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
-from skyband.arrays import Array, Int64
+from skyband.arrays import Int64
 
 ALL, NONE = -1, -2
 """All windows, and no window."""
@@ -32,27 +32,3 @@ def joined(answers: Sequence[RawAnswers]) -> RawAnswers:
     offsets, *columns = zip(*answers, strict=True)
     sizes = np.concatenate([np.diff(own) for own in offsets])
     return RawAnswers(np.append(0, np.cumsum(sizes)), *map(np.concatenate, columns))
-
-
-class Ledger(Protocol):
-    """Exact totals by pane."""
-
-    def run(self, times: Int64, objects: Int64, amounts: Any, moments: Int64, only: int = ALL) -> RawAnswers:
-        """Add rows and answer at the moments in between, for all windows or only one."""
-
-    def since(self, pane: int) -> tuple[Int64, Int64, int, int, int]:
-        """(objects, totals, grand total, largest other total, number of objects) over the panes from this number on."""
-
-    def forget(self, now: int) -> None:
-        """Drop what no window holds at this time or later."""
-
-    @property
-    def entries(self) -> int:
-        """The number of entries."""
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the arrays."""
-
-    def columns(self) -> dict[str, Array]:
-        """Its entries, in an order that does not depend on their arrival."""
