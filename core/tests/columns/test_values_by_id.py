@@ -10,7 +10,7 @@ from skyband.columns import values_by_id as module
 from skyband.columns.grouped_rows import GroupedRows
 from skyband.columns.ids import id_values, to_ids
 from skyband.columns.rows import Rows
-from skyband.columns.values_by_id import ValuesByArrival, ValuesById, ValuesInUse
+from skyband.columns.values_by_id import ValuesById, ValuesInUse
 from skyband.errors import SnapshotError
 
 TEXTS = st.lists(st.lists(st.text(max_size=3), min_size=1, max_size=8), min_size=1, max_size=6)
@@ -105,23 +105,6 @@ def test_names_of_several_groups_are_learned_and_looked_up_together():
     ]
     many = pa.array([f"text {number}" for number in range(100)])
     assert module.joined_values([["a"], many, []]).to_pylist() == ["a", *many.to_pylist()]
-
-
-@given(TEXTS, st.integers(0, 7))
-def test_arrivals_are_known_by_their_number(batches, before):
-    arrivals = ValuesByArrival(pa.string())
-    texts = [text for batch in batches for text in batch]
-    times = [moment for moment, batch in enumerate(batches) for _ in batch]
-    for moment, batch in enumerate(batches):
-        arrivals.update(np.full(len(batch), moment), pa.array(batch, pa.string()))
-    arrivals.forget(before)
-    copy = ValuesByArrival(pa.string())
-    copy.load_state(restored(arrivals.frame()), len(texts))
-    kept = np.flatnonzero(np.array(times) >= before)
-    for held in (arrivals, copy):
-        assert held.lookup(kept[::-1]).to_pylist() == [texts[number] for number in kept[::-1]]
-        assert len(held.frame()) == len(kept)
-    assert keyed_frames.to_bytes(copy.frame()) == keyed_frames.to_bytes(arrivals.frame())
 
 
 @pytest.mark.parametrize(

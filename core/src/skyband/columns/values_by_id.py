@@ -13,7 +13,6 @@ from skyband.arrays import Array, Int64
 from skyband.columns import keyed_frames
 from skyband.columns.dictionaries import last_of_each
 from skyband.columns.ids import integers_of, is_integer_id, values_as
-from skyband.columns.row_store_by_position import RowStore
 from skyband.columns.rows import Rows
 from skyband.columns.values_by_key import KeyedColumns
 from skyband.errors import SnapshotError
@@ -244,30 +243,3 @@ class ValuesInUse:
             raise SnapshotError("contradicts itself: names must be in the order of their ids, each once")
         self._values.replace(ids, [frame.column("name")])
         self._count = len(ids)
-
-
-class ValuesByArrival:
-    """The values that name the rows of a window, by arrival number. Memory is proportional to the window."""
-
-    def __init__(self, kind: pa.DataType) -> None:
-        self._rows = RowStore([pa.field("name", kind)])
-
-    def update(self, times: Int64, names: pa.Array) -> None:
-        """Add the names of the next rows, which arrived at these times (ascending)."""
-        self._rows.update(times, [names])
-
-    def lookup(self, numbers: Int64) -> pa.Array:
-        """The names of these arrivals."""
-        return self._rows.lookup(numbers)[0]
-
-    def forget(self, before: int) -> None:
-        """Drop values of rows before this time."""
-        self._rows.forget(before)
-
-    def frame(self) -> pa.RecordBatch:
-        """All values, in one canonical form."""
-        return self._rows.frame()
-
-    def load_state(self, frame: pa.RecordBatch, seen: int) -> None:
-        """Load the result of `frame` for this many arrivals. Raises SnapshotError if it has more."""
-        self._rows.load_state(frame, seen)

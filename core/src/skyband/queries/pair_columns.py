@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from skyband.arrays import Array, Int64
+from skyband.arrays import Array
 from skyband.columns.hashing import hash_columns
 from skyband.columns.ids import id_values, to_ids
 from skyband.columns.keyed_frames import plain_type
@@ -73,8 +73,11 @@ def carried_fields(carry: tuple[str, ...], schema: pa.Schema) -> list[pa.Field]:
     return [pa.field(*pair) for pair in zip(_of_both(carry), [*kinds, *kinds], strict=True)]
 
 
-class RowsOfPairs:
-    """Ids and carried columns of the rows of a window that may form pairs, by arrival number."""
+class RowsOfPairs(RowStore):
+    """Ids and carried columns of the rows of a window that may form pairs, by arrival number.
+
+    `lookup` returns the columns of the id, then the carried ones.
+    """
 
     def __init__(self, named: Columns, carry: tuple[str, ...], answers: pa.Schema) -> None:
         ids = _of_both(several(named))[: len(several(named))] or ["left"]
@@ -84,30 +87,10 @@ class RowsOfPairs:
         self._kinds = [answers.field(name).type for name in [*ids, *_of_both(carry)[: len(carry)]]]
         names = ["name"] if self._plain else []
         names += [carried(number) for number in range(len(self._kinds) - len(names))]
-        self._rows = RowStore([pa.field(*pair) for pair in zip(names, self._kinds, strict=True)])
+        super().__init__([pa.field(*pair) for pair in zip(names, self._kinds, strict=True)])
 
     def columns(self, rows: Rows) -> list[pa.Array]:
         """The columns of rows, in the form they are stored."""
         kinds = self._kinds[self._plain :]
         columns = [id_values(rows, self._kinds[0])] if self._plain else []
         return columns + [carried_values(rows, number, kind) for number, kind in enumerate(kinds)]
-
-    def update(self, times: Int64, columns: Sequence[pa.Array]) -> None:
-        """Add the columns of the next rows, which arrived at these times (ascending)."""
-        self._rows.update(times, columns)
-
-    def lookup(self, numbers: Int64) -> list[pa.Array]:
-        """The columns of these arrivals: those of the id, then the carried ones."""
-        return self._rows.lookup(numbers)
-
-    def forget(self, before: int) -> None:
-        """Drop columns of rows before this time."""
-        self._rows.forget(before)
-
-    def frame(self) -> pa.RecordBatch:
-        """All rows in one canonical form."""
-        return self._rows.frame()
-
-    def load_state(self, frame: pa.RecordBatch, seen: int) -> None:
-        """Load the result of `frame` for this many arrivals. Raises SnapshotError if it has more."""
-        self._rows.load_state(frame, seen)

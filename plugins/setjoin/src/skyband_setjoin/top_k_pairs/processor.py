@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 from skyband.arrays import Array, Int64
 from skyband.columns.keyed_frames import PART
+from skyband.columns.row_store_by_position import RowStore
 from skyband.columns.rows import Rows
-from skyband.columns.values_by_id import ValuesByArrival
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import AnswerColumns
 from skyband.groups.batched_processor import BatchedProcessor
@@ -44,7 +44,7 @@ class PairProcessor(BackendProcessor, BatchedProcessor):
     def begin(self) -> None:
         self._backend = cast(PairRanker, self._binding.create(**self._backend_parameters))
         self._ids = RowsOfPairs(*self._named, self._schema)
-        self.places = ValuesByArrival(PLACE_BYTES)
+        self.places = RowStore([pa.field("name", PLACE_BYTES)])
 
     def begin_with(self, last: int, rows: Rows) -> "PairProcessor":
         """Continue from the sets of a small group; moments up to the last row's time are already answered."""
@@ -62,7 +62,7 @@ class PairProcessor(BackendProcessor, BatchedProcessor):
         if len(times):
             self._ids.update(times, self._ids.columns(rows))
         if len(times) and self._shared:
-            self.places.update(times, places_of(times, rows["code"], rows["tie"]))
+            self.places.update(times, [places_of(times, rows["code"], rows["tie"])])
         answers = self._answers(due, *tops)
         # The next moment is after the last one and after the last row.
         gone = max([*due[-1:].tolist(), *times[-1:].tolist()]) + 1 - self._horizon
@@ -82,7 +82,7 @@ class PairProcessor(BackendProcessor, BatchedProcessor):
             *(column for side in pair for column in side[ids:]),
         ]
         if self._shared:
-            columns += [self.places.lookup(numbers).cast(pa.binary()) for numbers in (left, right)]
+            columns += [self.places.lookup(numbers)[0].cast(pa.binary()) for numbers in (left, right)]
         return AnswerColumns(self._schema, columns)
 
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
