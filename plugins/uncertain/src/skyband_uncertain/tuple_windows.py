@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, Generic, TypeVar, cast
 
 import attrs
 import numpy as np
@@ -23,24 +23,32 @@ from skyband_uncertain.uncertain_tuples import Samples
 _TUPLE = 64
 """Bytes of a tuple, with its samples."""
 
+W = TypeVar("W", Window, TimeWindow, DeltaWindow)
+
 
 def size_parameter() -> Any:
     """The key `size` of a query over uncertain tuples."""
     return integer(None, at_least=1, help="existing tuples a window must hold; or set `window`, or `delta`")
 
 
-class TupleWindow(ABC):
-    """A window over the tuples of one stream, numbered from 0 in order of arrival."""
+class TupleWindow(ABC, Generic[W]):
+    """A window over the tuples of one stream, numbered from 0 in order of arrival.
+
+    It wraps one that sees only what it needs of a tuple: whether it exists, its time, or its samples.
+    """
+
+    def __init__(self, window: W) -> None:
+        self._window = window
 
     @property
-    @abstractmethod
     def start(self) -> int:
         """The oldest tuple kept."""
+        return self._window.start
 
     @property
-    @abstractmethod
     def end(self) -> int:
         """One past the youngest tuple."""
+        return self._window.end
 
     def __len__(self) -> int:
         return self.end - self.start
@@ -58,35 +66,24 @@ class TupleWindow(ABC):
         """int64[n]: the oldest tuple in the window at each of `times`; starts: the same after the arrivals before."""
         return starts
 
-    def advance(self, now: int) -> None:  # noqa: B027 - most windows move with arrivals alone
+    def advance(self, now: int) -> None:
         """Drop what is too old at `now`."""
 
     def presence_among(self, existence: Float64, positions: Int64, ends: Int64) -> Float64:  # noqa: ARG002
         """float64[r]: P(the tuple at each position is in the window), given that it exists."""
         return np.ones(len(positions))
 
-    @abstractmethod
     def dump_state(self) -> dict[str, Array]:
         """The window as arrays."""
+        return dict(self._window.dump_state())
 
-    @abstractmethod
     def load_state(self, arrays: Mapping[str, Array]) -> None:
         """Go on from what `dump_state` gave. Raises SnapshotError on anything else."""
+        self._window.load_state(arrays)
 
 
-class SizeWindow(TupleWindow):
+class SizeWindow(TupleWindow[Window]):
     """The last `size` existing tuples, by a backend of the role `window`."""
-
-    def __init__(self, window: Window) -> None:
-        self._window = window
-
-    @property
-    def start(self) -> int:
-        return self._window.start
-
-    @property
-    def end(self) -> int:
-        return self._window.end
 
     @property
     def nbytes(self) -> int:
@@ -98,26 +95,12 @@ class SizeWindow(TupleWindow):
     def presence_among(self, existence: Float64, positions: Int64, ends: Int64) -> Float64:
         return self._window.presence_among(existence, positions, ends)
 
-    def dump_state(self) -> dict[str, Array]:
-        return dict(self._window.dump_state())
 
-    def load_state(self, arrays: Mapping[str, Array]) -> None:
-        self._window.load_state(arrays)
-
-
-class SpanWindow(TupleWindow):
+class SpanWindow(TupleWindow[TimeWindow]):
     """The tuples of the last length of time."""
 
     def __init__(self, window: Duration) -> None:
-        self._window = TimeWindow(closed_length(window))
-
-    @property
-    def start(self) -> int:
-        return self._window.start
-
-    @property
-    def end(self) -> int:
-        return self._window.end
+        super().__init__(TimeWindow(closed_length(window)))
 
     def append(self, times: Int64, samples: Samples, existence: Float64) -> Int64:  # noqa: ARG002
         return self._window.append(times)
@@ -128,39 +111,19 @@ class SpanWindow(TupleWindow):
     def advance(self, now: int) -> None:
         self._window.advance(now)
 
-    def dump_state(self) -> dict[str, Array]:
-        return self._window.dump_state()
 
-    def load_state(self, arrays: Mapping[str, Array]) -> None:
-        self._window.load_state(arrays)
-
-
-class ChangeWindow(TupleWindow):
+class ChangeWindow(TupleWindow[DeltaWindow]):
     """The youngest tuples that are probably within delta of the oldest.
 
     Each tuple's samples are summed in one order, regardless of their order in the source.
     """
 
     def __init__(self, delta: float, alpha: float, coordinates: int, distance: str) -> None:
-        self._window = DeltaWindow(delta, alpha, coordinates=coordinates, distance=distance)
-
-    @property
-    def start(self) -> int:
-        return self._window.start
-
-    @property
-    def end(self) -> int:
-        return self._window.end
+        super().__init__(DeltaWindow(delta, alpha, coordinates=coordinates, distance=distance))
 
     def append(self, times: Int64, samples: Samples, existence: Float64) -> Int64:  # noqa: ARG002
         points, shares = in_order(samples)
         return self._window.append(samples.offsets, points[0], shares, *points[1:])
-
-    def dump_state(self) -> dict[str, Array]:
-        return self._window.dump_state()
-
-    def load_state(self, arrays: Mapping[str, Array]) -> None:
-        self._window.load_state(arrays)
 
 
 def window_parameter() -> Any:
@@ -211,7 +174,7 @@ def window_of(
     parameters: Mapping[str, Any],
     coordinates: int = 1,
     distance: str = EUCLIDEAN,
-) -> TupleWindow:
+) -> TupleWindow[Any]:
     """The window of a query; parameters: of the backend, if one is used."""
     if size is not None:
         return SizeWindow(cast(Window, bindings["window"].create(**parameters)))

@@ -67,7 +67,7 @@ class JoinProcessor(PerRowProcessor):
         return self
 
     @property
-    def windows(self) -> list[TupleWindow]:
+    def windows(self) -> list[TupleWindow[Any]]:
         """The window of each side."""
         return [side.window for side in self._sides]
 

@@ -272,7 +272,7 @@ class _Kept(NamedTuple):
     samples: Int64
 
     @classmethod
-    def after(cls, window: "TupleWindow", held: Tuples, arrived: Tuples, side: int) -> "_Kept":
+    def after(cls, window: "TupleWindow[Any]", held: Tuples, arrived: Tuples, side: int) -> "_Kept":
         """Computed with a window that has none of the side's tuples yet."""
         own = arrived.side == side
         before = np.flatnonzero(held.side == side)

@@ -132,7 +132,7 @@ class _Expected(ABC):
         """The length of the state for a window with `count` tuples."""
 
     @abstractmethod
-    def load(self, name: str, state: StateReader, window: TupleWindow) -> None:
+    def load(self, name: str, state: StateReader, window: TupleWindow[Any]) -> None:
         """Restore `state`, whose name is `name`."""
 
 
@@ -151,7 +151,7 @@ class _OfTheLast(_Expected):
     def length(self, count: int) -> int:
         return min(self._size, count)
 
-    def load(self, name: str, state: StateReader, window: TupleWindow) -> None:
+    def load(self, name: str, state: StateReader, window: TupleWindow[Any]) -> None:
         used = min(self._size, window.end)
         self.state = state.column(name, np.float64).copy()
         state.require(len(self.state) == used, name, f"must be {used} (got {len(self.state)})")
@@ -172,7 +172,7 @@ class _OfTheWindow(_Expected):
     def length(self, count: int) -> int:
         return count
 
-    def load(self, name: str, state: StateReader, window: TupleWindow) -> None:
+    def load(self, name: str, state: StateReader, window: TupleWindow[Any]) -> None:
         most = np.finfo(np.float64).max
         self.state = state.column(name, np.float64, len(window), at_least=-most, at_most=most).copy()
 
