@@ -1,7 +1,6 @@
 """The key `carry`: more columns of the rows behind an answer, returned with it."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,30 +11,11 @@ from skyband.columns.hashing import hash_column, hash_columns
 from skyband.columns.ids import PLAIN, is_plain
 from skyband.columns.keyed_frames import plain_type
 from skyband.columns.rows_behind_answers import carried
-from skyband.config.literals import literal
-from skyband.config.parameters import checked
 from skyband.errors import Problem
 from skyband.queries.query import Input
 
 TIE = "carry.tie"
 """The frame column that orders rows which differ only in carried values: a hash of those."""
-
-
-def carry_parameter(*, help: str) -> Any:
-    """The field `carry`."""
-    return checked((), type="columns", check=_check, converter=_as_names, help=help)
-
-
-def _as_names(value: Any) -> Any:
-    if isinstance(value, str):
-        return (value,)
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _check(value: Any) -> str | None:
-    if not isinstance(value, tuple) or not all(isinstance(name, str) and name for name in value):
-        return f"must be a column name or a list of them (got {literal(value)})"
-    return "names a column twice" if len(set(value)) < len(value) else None
 
 
 def name_problems(key: str, columns: tuple[str, ...], taken: Iterable[str]) -> list[Problem]:

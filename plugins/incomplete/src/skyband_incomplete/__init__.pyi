@@ -24,7 +24,6 @@ class TopK(_TopK):
         upper: float | None = None,
         repeats: str | int = ...,
         order: str = ...,
-        carry: str | Sequence[str] = ...,
         *,
         by: str | Sequence[str | Sequence[str]] = ...,
         delay: str | Duration = ...,
@@ -37,5 +36,6 @@ class TopK(_TopK):
         key: str | Sequence[str] = ...,
         changed: str | Sequence[str] = ...,
         offset: str | Duration = ...,
+        carry: str | Sequence[str] = ...,
         half_life: str | Duration | None = None,
     ) -> None: ...

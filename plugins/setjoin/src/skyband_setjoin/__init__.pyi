@@ -22,8 +22,6 @@ class NearDuplicates(_NearDuplicates):
         matches: str | int = ...,
         keep: str = ...,
         output: str = ...,
-        carry: str | Sequence[str] = ...,
-        carry_match: str | Sequence[str] = ...,
         side: str | None = None,
         *,
         by: str | Sequence[str | Sequence[str]] = ...,
@@ -36,6 +34,8 @@ class NearDuplicates(_NearDuplicates):
         answers: str = ...,
         key: str | Sequence[str] = ...,
         changed: str | Sequence[str] = ...,
+        carry: str | Sequence[str] = ...,
+        carry_match: str | Sequence[str] = ...,
     ) -> None: ...
 
 class TopKPairs(_TopKPairs):
@@ -51,7 +51,6 @@ class TopKPairs(_TopKPairs):
         every: str | Duration,
         similarity: str | Callable[..., float] = ...,
         side: str | None = None,
-        carry: str | Sequence[str] = ...,
         *,
         by: str | Sequence[str | Sequence[str]] = ...,
         delay: str | Duration = ...,
@@ -64,4 +63,5 @@ class TopKPairs(_TopKPairs):
         key: str | Sequence[str] = ...,
         changed: str | Sequence[str] = ...,
         offset: str | Duration = ...,
+        carry: str | Sequence[str] = ...,
     ) -> None: ...

@@ -17,7 +17,6 @@ class TopKWorkload(_TopKWorkload):
         score: str,
         queries: str | Sequence[Mapping[str, Any]] = ...,
         order: str = ...,
-        carry: str | Sequence[str] = ...,
         repeats: str = ...,
         *,
         by: str | Sequence[str | Sequence[str]] = ...,
@@ -30,6 +29,7 @@ class TopKWorkload(_TopKWorkload):
         answers: str = ...,
         key: str | Sequence[str] = ...,
         changed: str | Sequence[str] = ...,
+        carry: str | Sequence[str] = ...,
         longest: str | Duration | None = None,
         most: int | None = None,
     ) -> None: ...

@@ -25,12 +25,11 @@ from skyband.queries.carried_columns import (
     carry_columns,
     carry_fields,
     carry_inputs,
-    carry_parameter,
     name_problems,
 )
 from skyband.queries.composite_ids import Columns
 from skyband.queries.query import Input, Query
-from skyband.queries.shared_keys import SMALLEST, as_names, check_names, column_name, order_parameter
+from skyband.queries.shared_keys import SMALLEST, as_names, check_names, column_name, column_names, order_parameter
 from skyband.queries.time_columns import at_field
 from skyband.roles.object_ranker import REDUCTIONS, aggregate_parameter, repeats_parameter
 from skyband.windows.half_lives import half_life_parameter, half_life_problems
@@ -128,7 +127,7 @@ class TopK(Query):
     repeats: str | int = repeats_parameter()
     offset: Duration = offset_parameter()
     order: str = order_parameter("scores")
-    carry: tuple[str, ...] = carry_parameter(
+    carry: tuple[str, ...] = column_names(
         help="further columns of an object's row to include: of its latest row, or if `repeats` is largest or "
         "smallest, of the row with that value"
     )

@@ -9,10 +9,10 @@ from skyband.config.durations import Duration, duration
 from skyband.config.parameters import choice, number
 from skyband.errors import ConfigError, Problem
 from skyband.groups.per_row_processor import time_field
-from skyband.queries.carried_columns import carry_fields, carry_inputs, carry_parameter, name_problems
+from skyband.queries.carried_columns import carry_fields, carry_inputs, name_problems
 from skyband.queries.composite_ids import Columns, identity, identity_fields, identity_names, several
 from skyband.queries.query import Input
-from skyband.queries.shared_keys import column_name
+from skyband.queries.shared_keys import column_name, column_names
 from skyband.roles.pair_ranker import similarity_parameter
 from skyband.windows.window_parameters import closed_length, too_short
 
@@ -92,8 +92,8 @@ class NearDuplicates(SetQuery):
         PAIRS, ROWS, KEPT, default=PAIRS,
         help='"pairs": a row for each match; "rows": all rows, with or without a match; "kept": rows without one',
     )  # fmt: skip
-    carry: tuple[str, ...] = carry_parameter(help="further columns of the row to include in its answer")
-    carry_match: tuple[str, ...] = carry_parameter(
+    carry: tuple[str, ...] = column_names(help="further columns of the row to include in its answer")
+    carry_match: tuple[str, ...] = column_names(
         help="columns of the earlier row to include with a match, as match_text for text; null without a match"
     )
     side: str | None = side_parameter()

@@ -9,10 +9,9 @@ from skyband.config.calendar_lengths import SO_FAR, Length, length
 from skyband.config.durations import Duration
 from skyband.config.parameters import integer
 from skyband.errors import ConfigError
-from skyband.queries.carried_columns import carry_parameter
 from skyband.queries.composite_ids import Columns, identity
 from skyband.queries.pair_columns import carried_fields, id_fields, name_problems, pair_names
-from skyband.queries.shared_keys import column_name
+from skyband.queries.shared_keys import column_name, column_names
 from skyband.queries.time_columns import at_field
 from skyband.roles.pair_ranker import similarity_parameter
 from skyband.windows.schedule import Schedule
@@ -80,7 +79,7 @@ class TopKPairs(SetQuery):
     offset: Duration = offset_parameter()
     similarity: str | Callable[[int, int, int], float] = similarity_parameter()
     side: str | None = side_parameter()
-    carry: tuple[str, ...] = carry_parameter(help="further columns of both rows to include with a pair")
+    carry: tuple[str, ...] = column_names(help="further columns of both rows to include with a pair")
 
     def __attrs_post_init__(self) -> None:
         problems = problems_of(self.every, self.offset, {"window": self.window})

@@ -13,10 +13,10 @@ from skyband.config.literals import literal
 from skyband.config.parameters import checked, choice, flag, integer, number
 from skyband.errors import ConfigError, Problem
 from skyband.queries import emitted_states
-from skyband.queries.carried_columns import TIE, carry_inputs, carry_parameter, name_problems
+from skyband.queries.carried_columns import TIE, carry_inputs, name_problems
 from skyband.queries.composite_ids import Columns, identity, identity_inputs, identity_names, several
 from skyband.queries.query import Input
-from skyband.queries.shared_keys import column_name
+from skyband.queries.shared_keys import column_name, column_names
 from skyband.roles import Backend
 from skyband.rules.query_with_rules import NO_WINDOWS, SOURCE_OF_RULES, QueryWithRules, longest_parameter
 from skyband.windows.half_lives import half_life_parameter
@@ -168,7 +168,7 @@ class HeavyHitters(QueryWithRules):
         BOTH, UP, DOWN, default=BOTH, help="with `against`, the objects to return: all, or those with more or less now"
     )
     rest: bool = flag(False, help="add a row to each answer for all other objects together, without rank and object")
-    carry: tuple[str, ...] = carry_parameter(help="further columns of the object's latest row to return")
+    carry: tuple[str, ...] = column_names(help="further columns of the object's latest row to return")
     emit: str | None = choice(
         *emitted_states.KINDS, default=None, kw_only=True,
         help="emit states instead of answers, to be queried later: of all groups, or of those that changed",

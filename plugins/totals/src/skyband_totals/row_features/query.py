@@ -20,7 +20,6 @@ from skyband.queries.carried_columns import (
     carry_columns,
     carry_fields,
     carry_inputs,
-    carry_parameter,
     name_problems,
 )
 from skyband.queries.query import Input, Query
@@ -97,7 +96,7 @@ class RowFeatures(Query):
     distinct: tuple[str, ...] = column_names(help="columns whose distinct values are counted, each separately")
     unit: float = number(1.0, above=0, help="summed values are whole multiples of this, such as 0.01 for prices")
     before: bool = flag(False, help="leave out the row itself and all others with its time")
-    carry: tuple[str, ...] = carry_parameter(help="further columns of the row to return, such as its id")
+    carry: tuple[str, ...] = column_names(help="further columns of the row to return, such as its id")
 
     def __attrs_post_init__(self) -> None:
         problems = []

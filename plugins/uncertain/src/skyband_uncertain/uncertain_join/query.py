@@ -11,7 +11,7 @@ from skyband.config.durations import Duration
 from skyband.config.parameters import checked, number
 from skyband.errors import ConfigError, Problem
 from skyband.groups.per_row_processor import time_field
-from skyband.queries.carried_columns import TIE, carry_inputs, carry_parameter
+from skyband.queries.carried_columns import TIE, carry_inputs
 from skyband.queries.composite_ids import Columns, columns_of, identity, identity_inputs
 from skyband.queries.pair_columns import (
     carried_fields,
@@ -22,7 +22,7 @@ from skyband.queries.pair_columns import (
     pair_names,
 )
 from skyband.queries.query import Input, Query
-from skyband.queries.shared_keys import column_name, is_name
+from skyband.queries.shared_keys import column_name, column_names, is_name
 
 from skyband_uncertain.joint_samples import EUCLIDEAN, GREAT_CIRCLE, coordinates_parameter, distance_parameter
 from skyband_uncertain.sphere import chord, in_space
@@ -101,7 +101,7 @@ class UncertainJoin(Query):
         check=lambda given: None if given is None else is_name(given),
         help='join two streams: the column with "left" or "right", 0 or 1, false or true; none: one with itself',
     )
-    carry: tuple[str, ...] = carry_parameter(help="further columns of both rows to include with a match")
+    carry: tuple[str, ...] = column_names(help="further columns of both rows to include with a match")
     window: Duration | None = window_parameter()
     delta: float | None = delta_parameter()
     distance: str = distance_parameter(

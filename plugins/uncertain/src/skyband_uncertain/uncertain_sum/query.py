@@ -16,11 +16,10 @@ from skyband.queries.carried_columns import (
     carry_columns,
     carry_fields,
     carry_inputs,
-    carry_parameter,
     name_problems,
 )
 from skyband.queries.query import Input, Query
-from skyband.queries.shared_keys import as_names, column_name
+from skyband.queries.shared_keys import as_names, column_name, column_names
 
 from skyband_uncertain.tuple_windows import delta_parameter, problems_of, size_parameter, unlike_time, window_parameter
 from skyband_uncertain.uncertain_tuples import WHAT, check_samples, encode_samples, is_samples
@@ -79,7 +78,7 @@ class UncertainSum(Query):
     alpha: float = number(
         0.95, above=0, at_most=1, help="probability with which it must hold `size`, or at which `delta` drops a tuple"
     )
-    carry: tuple[str, ...] = carry_parameter(help="further columns of the row to include, such as its id")
+    carry: tuple[str, ...] = column_names(help="further columns of the row to include, such as its id")
     window: Duration | None = window_parameter()
     delta: float | None = delta_parameter()
     statistics: tuple[str, ...] = checked(

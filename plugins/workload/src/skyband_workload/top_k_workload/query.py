@@ -18,12 +18,11 @@ from skyband.queries.carried_columns import (
     carry_columns,
     carry_fields,
     carry_inputs,
-    carry_parameter,
     name_problems,
 )
 from skyband.queries.composite_ids import Columns
 from skyband.queries.query import Input, Query
-from skyband.queries.shared_keys import column_name, order_parameter
+from skyband.queries.shared_keys import column_name, column_names, order_parameter
 from skyband.queries.time_columns import at_field
 from skyband.roles import Backend, TopKQuery
 from skyband.rules.query_with_rules import SOURCE_OF_RULES
@@ -109,7 +108,7 @@ class TopKWorkload(Query):
         help="the queries, each with a name, window, slide, k and optional phase: a list, or a CSV or Parquet file",
     )
     order: str = order_parameter("scores")
-    carry: tuple[str, ...] = carry_parameter(help="further columns of the ranked row to include in answers")
+    carry: tuple[str, ...] = column_names(help="further columns of the ranked row to include in answers")
     repeats: str = choice(
         EACH, BEST, default=EACH,
         help="whether each row of an object is ranked, or only its best one in the window",
