@@ -23,7 +23,7 @@ from skyband_uncertain.uncertain_tuples import Samples
 _TUPLE = 64
 """Bytes of a tuple, with its samples."""
 
-W = TypeVar("W", Window, TimeWindow, DeltaWindow)
+W = TypeVar("W", bound=Window | TimeWindow | DeltaWindow)
 
 
 def size_parameter() -> Any:
