@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from rules_frames import WorkloadFrame
-from skyband.arrays import TIME_MAX
+from skyband.arrays import TIME_MAX, TIME_MIN
 from skyband.columns import compact_frames, hashing, numbers
 from skyband.config.time_zone_conversion import TimeZone
 from skyband.errors import SkybandError
@@ -30,6 +31,7 @@ from skyband_jobs.running import savepoint
 from skyband_lakes.redis import groups
 from skyband_quantiles import sample_bounds
 from skyband_serve.files_followed import FollowedFiles
+from skyband_serve.sinks import TableSink
 from skyband_spark.frames.state_store import StateStore
 from skyband_totals.row_features.features_table import FeaturesTable
 
@@ -110,6 +112,16 @@ def _as_long_as_it_was(self, path, modified, size, check=FollowedFiles._check_un
     check(self, path, path.stat().st_mtime_ns // 1_000_000, size)
 
 
+def _restored_at_no_time(self, other, select, absorb=AnswerChanges.absorb):
+    absorb(self, other, select)
+    self._restored_at = TIME_MIN
+
+
+def _of_digits(texts, formats, plain=text_values._plain_numbers):
+    return pc.if_else(pc.match_substring_regex(texts, "[eE]"), texts, plain(texts, formats))
+
+
+SLOW = {"name": "slow", "window": "30 seconds", "slide": "20 seconds", "k": 3, "phase": "7 seconds"}
 SEEDS = range(12)
 MUTANTS = {
     "a foreign token is the state's own": (
@@ -247,6 +259,26 @@ MUTANTS = {
             "test_far_rows",
             "test_a_row_that_is_far_ahead_is_counted_once_whatever_shards_it_goes_to",
             [("near-duplicates", 3)],
+        ),
+    ),
+    "groups that moved were restored at no time": (
+        (AnswerChanges, "absorb", _restored_at_no_time),
+        (
+            "test_answer_changes",
+            "test_they_leave_just_after_the_savepoint_whatever_shards_take_their_groups_over",
+            [([{**SLOW, "name": "late"}], 2)],
+        ),
+    ),
+    "a decimal has no exponent where its point is a comma": (
+        (text_values, "_plain_numbers", _of_digits),
+        ("test_decimals_of_locales", "test_a_number_is_read_as_its_locale_writes_it", ["de-DE"]),
+    ),
+    "the last turn is written again": (
+        (TableSink, "write", lambda self, rows, number: self.table.write(rows, self.stream, number)),
+        (
+            "test_turns_done_again",
+            "test_each_turn_is_there_once_from_whatever_savepoint_it_is_done_again",
+            [("table", 2, Path())],
         ),
     ),
     "a null is divided by zero": (

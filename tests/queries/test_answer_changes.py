@@ -12,6 +12,7 @@ from attrs import evolve
 from families import SECOND
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from in_process_shards import ShardedStream
 from interrupted_run import WAYS, InterruptedRun, batch_of
 from skyband import ConfigError, InputError, SnapshotError, snapshot
 from skyband.columns import keyed_frames
@@ -330,6 +331,20 @@ def test_rows_of_a_query_that_left_or_has_another_name_leave(after, by):
     assert {row["query"] for row in by_moment(logs[1])[45 * SECOND + 1]} == {"quick", "slow"} - stay
     tables = tables_of(pa.Table.from_batches(logs), query, [])
     assert {row["query"] for row in tables[max(tables)]} <= stay
+
+
+@pytest.mark.parametrize("shards", [2, 3])
+@pytest.mark.parametrize("after", [[SLOW], [{**QUICK, "name": "swift"}, SLOW], [{**SLOW, "name": "late"}]])
+def test_they_leave_just_after_the_savepoint_whatever_shards_take_their_groups_over(after, shards):
+    table, query = stream(range(46)), query_of("top-k-workload", by=["place"])
+    one = ShardedStream(query, 1, table.schema)
+    log = [one.push(table)]
+    several = ShardedStream(query_of("top-k-workload", by=["place"], queries=after), shards, table.schema)
+    log.append(several.begin_from(one).push(stream([47])))
+    there = {row["query"] for row in by_moment(log[1])[45 * SECOND + 1]}
+    assert there == {"quick", "slow"} - {one["name"] for one in after}
+    tables = tables_of(pa.concat_tables(log), query, [])
+    assert {row["query"] for row in tables[max(tables)]} <= {one["name"] for one in after}
 
 
 def test_queries_of_a_checkpoint_with_logged_steps_may_join_and_not_leave():
