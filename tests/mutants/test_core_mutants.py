@@ -29,7 +29,7 @@ from skyband_jobs.files.csv_files import CsvFile
 from skyband_jobs.files.row_location import PlacedBatches
 from skyband_jobs.running import savepoint
 from skyband_lakes.redis import groups
-from skyband_quantiles import sample_bounds
+from skyband_quantiles import distances, sample_bounds
 from skyband_serve.files_followed import FollowedFiles
 from skyband_serve.sinks import TableSink
 from skyband_spark.frames.state_store import StateStore
@@ -212,6 +212,10 @@ MUTANTS = {
             "test_a_number_of_rows_beyond_its_bounds_is_as_rare_as_promised_on_each_side",
             [(500, 0.01)],
         ),
+    ),
+    "a distance leaves out the rows that may be in a window": (
+        (distances, "below", lambda steps, at, below=distances.below: below(steps._replace(maybe=0 * steps.maybe), at)),
+        ("test_distances", "test_bounds_hold_for_whatever_rows_a_state_may_stand_for", None),
     ),
     "a group of features never ends": (
         (FeaturesTable, "_ends", lambda self: np.full(len(self._entries.key), TIME_MAX)),

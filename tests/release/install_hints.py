@@ -48,7 +48,7 @@ def _brought() -> Iterator[tuple[str, str]]:
     for question in questions().values():
         for name in (question.name, *question.sql_names, *question.exports):
             yield name, _of(question)
-        for name in question.names():
+        for name in () if question.of_pairs else question.names():  # the command line asks single states
             yield f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}", _of(question)
 
 

@@ -123,6 +123,27 @@ def test_two_columns_of_states_are_put_next_to_each_other(table):
         assert tuple(row.o.jaccard) == expected.jaccard
 
 
+@pytest.mark.slow
+def test_distances_of_two_columns_are_those_in_python(session):
+    values = np.random.default_rng(9).lognormal(0, 1, 20_000)
+    log = pa.table({"ts": pa.array(np.arange(20_000) * 360_000 + START, pa.timestamp("us", "UTC")), "value": values})
+    query = {"kind": "quantiles", "time": "ts", "value": "value", "windows": ["1 hour"], "every": "1 hour"}
+    pair = local.apply(log, query | {"emit": "state", "at": [0.5]})["state"].to_pylist()[:2]
+    spark_states.register(session)
+    session.createDataFrame([tuple(map(bytearray, pair))], "a binary, b binary").createOrReplaceTempView("pairs")
+    for of, bins in (("ks", []), ("wasserstein", []), ("psi", [0.5, 1.0, 2.0])):
+        said = ", ".join(map(str, bins))
+        row = session.sql(
+            f"SELECT skyband_distance(a, b, '37 minutes', '{of}', cast(array({said}) AS array<double>)) AS d FROM pairs"
+        ).first()
+        expected = states.distance(*pair, last="37 minutes", of=of, bins=bins)
+        assert tuple(row.d) == expected
+        with_columns = session.table("pairs").select(
+            spark_states.distance("a", "b", last="37 minutes", of=of, bins=bins).alias("d")
+        )
+        assert tuple(with_columns.first().d) == expected
+
+
 def every_theta_type(rows=40_000):
     """An hour of rows, with a column of each type that `theta_sketch_agg` takes; all but `text` of few values."""
     rng = np.random.default_rng(4)

@@ -7,6 +7,7 @@ HOMES = {
     "--share": "skyband-totals",
     "-k": "skyband-totals",
     "-q": "skyband-quantiles",
+    "Distance": "skyband-quantiles",
     "Estimate": "skyband-distinct",
     "Overlap": "skyband-distinct",
     "ask": "skyband-jobs",
@@ -14,6 +15,7 @@ HOMES = {
     "check": "skyband-jobs",
     "compare": "skyband-compare",
     "demo": "skyband-distinct",
+    "distance": "skyband-quantiles",
     "distinct-count": "skyband-distinct",
     "docs": "skyband-specs",
     "engine/serve": "skyband-serve",
@@ -91,6 +93,7 @@ HOMES = {
 }
 
 QUESTIONS = (
+    "distance",
     "estimate",
     "estimate_between",
     "heavy_hitters",

@@ -85,6 +85,12 @@ class QuantileReader(AnsweringReader):
     @abstractmethod
     def _read(self, reader: StateReader) -> None: ...
 
+    @property
+    def cuts(self) -> tuple[float, ...]:
+        """The numbers above which rows are counted."""
+        cuts: tuple[float, ...] = self._given.cuts
+        return cuts
+
     @classmethod
     @abstractmethod
     def answer(
@@ -96,7 +102,26 @@ class QuantileReader(AnsweringReader):
         """
 
 
-class ExactReader(QuantileReader):
+class RankReader(QuantileReader):
+    """A reader of states that bound the rank of each value for certain, and so answer distances too."""
+
+    questions = (*QuantileReader.questions, "skyband_quantiles.questions.distance_of_windows:DistanceOfWindows")
+
+    @classmethod
+    @abstractmethod
+    def read_windows(cls, readers: Sequence[Self], since: Sequence[int]) -> reading.Reading:
+        """All rows of the states since the moments."""
+
+    @classmethod
+    def answer(
+        cls, readers: Sequence[Self], since: Sequence[int], parts: Int64, limits: Float64
+    ) -> tuple[tuple[float, float, float], Float64, Float64]:
+        rows = cls.read_windows(readers, since)
+        count = float(rows.rows), float(rows.sure), float(rows.sure + rows.maybe)
+        return count, reading.quantiles(rows, parts), reading.shares(rows, limits, readers[0].cuts)
+
+
+class ExactReader(RankReader):
     """The reader of quantile-sketch/exact. O(n log n) for n rows since the moments."""
 
     def _read(self, reader: StateReader) -> None:
@@ -107,17 +132,13 @@ class ExactReader(QuantileReader):
         return len(self._times)
 
     @classmethod
-    def answer(
-        cls, readers: Sequence[Self], since: Sequence[int], parts: Int64, limits: Float64
-    ) -> tuple[tuple[float, float, float], Float64, Float64]:
+    def read_windows(cls, readers: Sequence[Self], since: Sequence[int]) -> reading.Reading:
         each = [own._values[np.searchsorted(own._times, begin) :] for own, begin in zip(readers, since, strict=True)]
         values = np.sort(np.concatenate(each))
-        contents = reading.Reading(values, None, len(values), len(values), 0, [])
-        rows = float(len(values))
-        return (rows, rows, rows), reading.quantiles(contents, parts), reading.shares(contents, limits, ())
+        return reading.Reading(values, None, len(values), len(values), 0, [])
 
 
-class BucketsReader(QuantileReader):
+class BucketsReader(RankReader):
     """The reader of quantile-sketch/buckets, whose bounds are certain, also of several states together."""
 
     parameters_class = BucketsParameters
@@ -132,13 +153,8 @@ class BucketsReader(QuantileReader):
         return self._contents.retained
 
     @classmethod
-    def answer(
-        cls, readers: Sequence[Self], since: Sequence[int], parts: Int64, limits: Float64
-    ) -> tuple[tuple[float, float, float], Float64, Float64]:
-        cuts = readers[0]._given.cuts
-        contents = reading.read([one._contents for one in readers], since, cuts)
-        count = float(contents.rows), float(contents.sure), float(contents.sure + contents.maybe)
-        return count, reading.quantiles(contents, parts), reading.shares(contents, limits, cuts)
+    def read_windows(cls, readers: Sequence[Self], since: Sequence[int]) -> reading.Reading:
+        return reading.read([one._contents for one in readers], since, readers[0].cuts)
 
 
 class KSkbReader(QuantileReader):

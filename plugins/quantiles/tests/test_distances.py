@@ -1,0 +1,240 @@
+"""Distances of two windows: within their bounds for certain, equal to the definition where all values are known."""
+
+import math
+from bisect import bisect_right
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from skyband import states
+from skyband.engines import local
+from skyband.errors import InputError, SnapshotError
+from skyband_quantiles.distances import Steps, below, kolmogorov_smirnov, population_stability, wasserstein
+
+START, MINUTE = 1_760_000_400_000_000, 60_000_000
+SEEDS = 12
+
+
+def shares_at_or_below(values, numbers):
+    """By number, the share of the values at or below it."""
+    ordered = sorted(values)
+    return [Fraction(bisect_right(ordered, number), len(ordered)) for number in numbers]
+
+
+def ks(left, right):
+    ends = sorted({*left, *right})
+    pairs = zip(shares_at_or_below(left, ends), shares_at_or_below(right, ends), strict=True)
+    return float(max(abs(one - other) for one, other in pairs))
+
+
+def area(left, right):
+    ends = sorted({*left, *right})
+    pairs = zip(shares_at_or_below(left, ends), shares_at_or_below(right, ends), strict=True)
+    gaps = (Fraction(after) - Fraction(end) for end, after in zip(ends, [*ends[1:], ends[-1]], strict=True))
+    return float(sum(gap * abs(one - other) for gap, (one, other) in zip(gaps, pairs, strict=True)))
+
+
+def psi(left, right, bins):
+    def part(values):
+        counts = np.bincount(np.searchsorted(bins, values), minlength=len(bins) + 1)
+        return (counts + 0.5) / (len(values) + (len(bins) + 1) / 2)
+
+    p, q = part(left), part(right)
+    return float(((p - q) * np.log(p / q)).sum())
+
+
+def values_of(rng, rows):
+    """Values of one of some kinds: many different ones, few, whole numbers, both signs, one alone."""
+    kind = rng.integers(5)
+    if kind == 0:
+        return rng.lognormal(rng.normal(), 1, rows)
+    if kind == 1:
+        return rng.choice([0.0, 0.1, 7.0], rows)
+    if kind == 2:
+        return rng.integers(-50, 50, rows).astype(float)
+    if kind == 3:
+        return rng.normal(0, 100, rows) * 10.0 ** rng.integers(-3, 4)
+    return np.full(rows, rng.normal())
+
+
+@pytest.fixture(scope="module", params=["buckets", "exact"])
+def groups(request):
+    """(state, times, values) of groups at one moment. The sketch is coarse, so that its bounds matter."""
+    rng, columns = np.random.default_rng(17), []
+    for group in range(2 * SEEDS):
+        rows = int(rng.integers(1, 4)) if group % 8 == 7 else int(rng.integers(300, 4_000))
+        times = np.sort(rng.integers(0, 60 * MINUTE, rows)) + START
+        columns.append((np.full(rows, group), times, values_of(rng, rows)))
+    group, times, values = (np.concatenate(column) for column in zip(*columns, strict=True))
+    order = np.argsort(times, kind="stable")
+    log = pa.table({"ts": pa.array(times, pa.timestamp("us", "UTC")), "group": group, "value": values}).take(order)
+    query = {"kind": "quantiles", "time": "ts", "value": "value", "windows": ["1 hour"], "every": "1 hour"}
+    query |= {"by": "group", "emit": "state", "above": [0.5]}
+    sketch = {"name": request.param} | ({"alpha": 0.05, "epsilon": 0.2} if request.param == "buckets" else {})
+    table = local.apply(log, query, {"quantile-sketch": sketch})
+    blobs = {row["group"]: row["state"] for row in table.to_pylist()}
+    return request.param, [(blobs[number], *columns[number][1:]) for number in range(2 * SEEDS)]
+
+
+@pytest.mark.parametrize("of", ["ks", "wasserstein", "psi"])
+@pytest.mark.parametrize("last", [60, 37, 4])
+def test_the_distance_of_the_rows_is_within_the_bounds(groups, of, last):
+    backend, held = groups
+    asked = 0
+    for (left, *one), (right, *other) in zip(held[::2], held[1::2], strict=True):
+        found = states.distance(left, right, last=f"{last} minutes", of=of, bins=[-1, 0.5, 3] if of == "psi" else [])
+        ours, theirs = (values[times >= START + (60 - last) * MINUTE].tolist() for times, values in (one, other))
+        if not ours or not theirs:
+            assert found[:3] == (None, None, None)
+            continue
+        asked += 1
+        truth = psi(ours, theirs, [-1, 0.5, 3]) if of == "psi" else (ks if of == "ks" else area)(ours, theirs)
+        if backend == "exact":
+            assert found.low == found.value == found.high == pytest.approx(truth, rel=1e-12, abs=1e-15)
+            assert of != "ks" or found.value == truth
+            assert (found.rows, found.against_rows) == (len(ours), len(theirs))
+        else:
+            assert found.low <= truth * (1 + 1e-12) and truth * (1 - 1e-12) <= found.high
+            assert found.low <= found.value <= found.high
+    assert asked >= SEEDS - 3
+
+
+def test_bins_that_the_sketch_counts_have_equal_bounds_at_moments(groups):
+    """Rows above .5 are counted, since the query asks for their share."""
+    _, held = groups
+    for (left, *_), (right, *_) in zip(held[::2], held[1::2], strict=True):
+        found = states.distance(left, right, of="psi", bins=[0.5])
+        assert found.low == found.high
+
+
+@pytest.mark.parametrize("of", ["ks", "wasserstein", "psi"])
+def test_a_state_is_at_most_its_bounds_apart_from_itself(groups, of):
+    backend, held = groups
+    for state, *_ in held:
+        found = states.distance(state, state, of=of)
+        assert found.low == 0 and found.value == 0
+        assert backend != "exact" or found.high == 0
+
+
+def test_sides_can_be_exchanged(groups):
+    _, held = groups
+    for of in ("ks", "wasserstein"):
+        one, other = (states.distance(a[0], b[0], of=of) for a, b in (held[:2], held[1::-1]))
+        assert one[:3] == other[:3]
+
+
+@settings(report_multiple_bugs=False)  # one failure, which is an AssertionError and no group of them
+@given(some.data())
+def test_bounds_hold_for_whatever_rows_a_state_may_stand_for(data):
+    """Of each interval the sure rows and any of the others are in the window, each anywhere in the interval."""
+    steps, rows = zip(*(data.draw(known_rows()) for _ in range(2)), strict=True)
+    if not all(rows):
+        return
+    value, low, high = kolmogorov_smirnov(*steps)
+    assert low <= ks(*rows) <= high and low <= value <= high
+    value, low, high = wasserstein(*steps)
+    assert low <= area(*rows) <= high and low <= value <= high
+    bins = sorted(data.draw(some.sets(some.integers(-1, 9), min_size=1, max_size=4)))
+    value, low, high = population_stability(*steps, np.array(bins, float))
+    truth = psi(*rows, bins)
+    assert low * (1 - 1e-9) <= truth <= high * (1 + 1e-9) and low <= value <= high
+
+
+@some.composite
+def known_rows(draw):
+    ends = sorted(draw(some.sets(some.integers(0, 8), min_size=1, max_size=6)))
+    intervals = []
+    while ends:
+        least = ends.pop(0)
+        intervals.append((least, ends.pop(0) if ends and draw(some.booleans()) else least))
+    sure = [draw(some.integers(0, 3)) for _ in intervals]
+    maybe = [draw(some.integers(0, 2)) for _ in intervals]
+    rows = []
+    for (least, largest), surely, perhaps in zip(intervals, sure, maybe, strict=True):
+        count = surely + draw(some.integers(0, perhaps))
+        rows += [float(draw(some.integers(least, largest))) for _ in range(count)]
+    least, largest = (np.array(side, float) for side in zip(*intervals, strict=True))
+    likely = np.array(maybe) / 2
+    return Steps(least, largest, np.array(sure), np.array(maybe), likely, {}), rows
+
+
+def test_the_bounds_of_two_whole_windows_are_narrow():
+    """Where all rows surely are in their windows: at most the two fullest intervals apart."""
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        both = []
+        for _ in range(2):
+            ends = np.sort(rng.choice(100, 2 * int(rng.integers(1, 20)), replace=False)).astype(float)
+            sure = rng.integers(1, 9, len(ends) // 2)
+            both.append(Steps(ends[::2], ends[1::2], sure, np.zeros_like(sure), np.zeros(len(sure)), {}))
+        _, low, high = kolmogorov_smirnov(*both)
+        assert high - low <= sum(float(steps.sure.max() / steps.sure.sum()) for steps in both) + 1e-12
+
+
+def test_rows_that_may_be_there_widen_the_bounds_by_no_more_than_they_are():
+    steps = Steps(np.array([0.0, 1.0]), np.array([0.0, 1.0]), np.array([1, 1]), np.array([2, 0]), np.zeros(2), {})
+    rows = below(steps, np.array([0.0]))
+    assert (rows.sure.item(), rows.maybe.item()) == (1, 2)
+    _, low, high = kolmogorov_smirnov(steps, alone([1.0]))
+    assert (low, high) == (0.5, pytest.approx(0.75, abs=1e-15)), "at or below 0 is 1 of 2 rows to 3 of 4"
+
+
+def alone(values):
+    """The steps of rows that are all known."""
+    ends, counts = np.unique(values, return_counts=True)
+    return Steps(ends, ends, counts, np.zeros_like(counts), np.zeros(len(counts)), {})
+
+
+@pytest.mark.parametrize("is_counted", [False, True])
+def test_the_stability_of_two_bins_reaches_its_highest_bound(is_counted):
+    """Three intervals have 3, 4 and 2 rows, and 1, 2 and 2 that may be there; the middle one spans the bins' end."""
+    sure, maybe = np.array([3, 4, 2]), np.array([1, 2, 2])
+    above = {5.0: (4, 3, 1.5)} if is_counted else {}
+    steps = Steps(np.array([0.0, 4.0, 8.0]), np.array([1.0, 6.0, 9.0]), sure, maybe, maybe / 2, above)
+    if is_counted:
+        counts = [(5 + under, 4 + over) for under in range(3) for over in range(4)]
+    else:
+        counts = [
+            (3 + one + under, 6 + two + three - under)
+            for one in range(2)
+            for two in range(3)
+            for three in range(3)
+            for under in range(5 + two)
+        ]
+    other = [0.0, 5.0, 5.0, 6.0, 7.0, 7.0, 7.0]
+    possible = [psi([0.0] * under + [9.0] * over, other, [5.0]) for under, over in counts]
+    _, low, high = population_stability(steps, alone(other), np.array([5.0]))
+    assert low <= min(possible) and high == pytest.approx(max(possible), rel=1e-6)
+
+
+def test_the_area_between_the_largest_numbers_there_are():
+    assert wasserstein(alone([-9e307]), alone([8e307])) == (1.7e308, 1.7e308, 1.7e308)
+
+
+def test_what_cannot_be_asked_is_refused_with_the_remedy():
+    log = pa.table({"ts": pa.array([START, START + MINUTE], pa.timestamp("us", "UTC")), "value": [1.0, math.inf]})
+    query = {"kind": "quantiles", "time": "ts", "value": "value", "windows": ["1 hour"], "every": "1 hour"}
+    both = {
+        name: local.apply(log, query | {"at": [0.5], "emit": "state"}, {"quantile-sketch": name})["state"][0].as_py()
+        for name in ("buckets", "exact", "k-skb")
+    }
+    with pytest.raises(InputError, match="of: must be one of ks, wasserstein, psi"):
+        states.distance(both["exact"], both["exact"], of="kl")
+    with pytest.raises(InputError, match="bins: belongs to of = 'psi': drop it"):
+        states.distance(both["exact"], both["exact"], bins=[1])
+    with pytest.raises(InputError, match="bins: must be ascending"):
+        states.distance(both["exact"], both["exact"], of="psi", bins=[2, 1])
+    with pytest.raises(InputError, match=r"bins.* must be a finite number"):
+        states.distance(both["exact"], both["exact"], of="psi", bins=[1, math.nan])
+    with pytest.raises(SnapshotError, match="quantile-sketch/k-skb, which does not answer distance"):
+        states.distance(both["k-skb"], both["k-skb"])
+    with pytest.raises(
+        InputError, match="right, row 1: is of quantile-sketch/buckets, the first of quantile-sketch/exact"
+    ):
+        states.distance(both["exact"], both["buckets"])
+    apart = states.distance(both["buckets"], both["buckets"], of="wasserstein")
+    assert apart == (None, None, None, 2, 2), "an infinite value is infinitely far from others"
+    assert states.distance(both["exact"], both["exact"], of="psi").value == 0, "over the deciles, which are told"
