@@ -17,7 +17,6 @@ from skyband_distinct.sketch_reader import SketchReader
 class RestoredReader(SketchReader):
     """Answers from the restored sketch. Each backend has its own subclass."""
 
-    union_needs_one_moment = True
     backend: type[Sketch]
 
     def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:

@@ -29,9 +29,6 @@ class SketchReader(AnsweringReader):
     (`skyband.state_validation.StateReader`): a state that contradicts itself raises SnapshotError.
     """
 
-    union_needs_one_moment: ClassVar[bool] = False
-    """Whether `union` refuses windows that begin at different moments."""
-
     questions: ClassVar[Sequence[str]] = (
         "skyband_distinct.questions.counting:CountItems",
         "skyband_distinct.questions.item_overlap:CompareItems",
