@@ -376,6 +376,20 @@ def test_shards_that_stand_elsewhere_are_refused(by, after):
         stream_of(query, after, backends).begin_from(one)
 
 
+@pytest.mark.parametrize("number", [0, 1])
+@pytest.mark.parametrize("change", [-1, 1])
+def test_shards_whose_small_groups_are_answered_further_are_refused(number, change):
+    query = family("distinct-count", by=["place"])
+    stream = stream_of(query, 2)
+    stream.push(pieces(4)[0])
+    blobs = [operator.snapshot() for operator in stream.operators]
+    state = snapshot.decode(blobs[number])
+    until = state.arrays["groups.small_groups.until"] + change * SECOND
+    blobs[number] = snapshot.encode(state.header, {**state.arrays, "groups.small_groups.until": until})
+    with pytest.raises(SnapshotError, match="contradicts itself"):
+        take_over(blobs, query, stream_of(query, 3).make, 3)
+
+
 @pytest.mark.parametrize(("by", "after"), [(["place"], 3), ([], 1)], ids=["apart", "merged"])
 def test_shards_that_were_given_other_rules_are_refused(by, after):
     query, backends = family("distinct-count", by=by, windows=[], longest="1 minute"), {"sketch": "exact"}
