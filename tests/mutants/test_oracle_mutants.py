@@ -24,6 +24,9 @@ MUTANTS = {
     "the fastest source is waited for": (
         "quantiles", {"source": "src"}, Clock.watermark, "furthest = min(", "furthest = max(",
     ),
+    "a source just as far behind is not waited for": (
+        "quantiles", {"idle": "4 seconds"}, Clock.watermark, "newest - mark <= self.idle", "newest - mark < self.idle",
+    ),
     "a delay is a microsecond longer": (
         "quantiles", {}, Clock.allowing_delay, "time - self.delay", "time - self.delay - 1",
     ),

@@ -56,6 +56,7 @@ class Arrivals:
         self.oracle = oracle
         self.kept: list[Row] = []
         self.newest: int | None = None
+        self.earliest = math.inf
         self.watermark = -math.inf
         self.reached: dict[Any, float] = dict.fromkeys(oracle.sources or [None], -math.inf)
 
@@ -77,9 +78,18 @@ class Arrivals:
             source = row["src"] if oracle.sources else None
             self.reached[source] = max(self.reached[source], row["ts"])
             self.newest = row["ts"] if self.newest is None else max(self.newest, row["ts"])
+            self.earliest = min(self.earliest, row["ts"])
         self.kept += on_time
-        self.watermark = max(self.watermark, min(self.reached.values()) - oracle.delay)
+        self.watermark = max(self.watermark, self.slowest() - oracle.delay)
         return len(usable) - len(on_time), len(batch) - len(usable)
+
+    def slowest(self) -> float:
+        """How far the source has come that is furthest behind, of those that are waited for."""
+        idle = self.oracle.idle
+        if idle is None or self.newest is None:
+            return min(self.reached.values())
+        places = [max(place, self.earliest) for place in self.reached.values()]  # one without rows is at the earliest
+        return min(place for place in places if self.newest - place <= idle)
 
 
 def batch_of(rows: list[Row], schema: pa.Schema) -> pa.RecordBatch:

@@ -33,12 +33,16 @@ class Oracle(ABC):
         self.query: Row = {"kind": self.kind, "time": "ts", "by": self.by, "delay": f"{self.delay} seconds"}
         self.sources: list[str] = []
         self.ahead: int | None = None
+        self.idle: int | None = None
         self.backends: dict[str, Any] = {}
         self.types: dict[str, pa.DataType] = {"ts": random.choice(_TIMES), "g": pa.string(), "h": pa.float64()}
         self.unique_times = False
         if random.random() < 0.1:
             self.sources = self.query["sources"] = ["west", "east"]
             self.query["source"], self.types["src"] = "src", pa.string()
+            if random.random() < 0.5:
+                self.idle = random.choice((1, 4, 9))
+                self.query["idle"] = f"{self.idle} seconds"
         elif random.random() < 0.1:
             self.ahead = random.choice((3, 8))
             self.query["ahead"] = f"{self.ahead} seconds"
