@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from skyband.config.calendar_lengths import parse_length
 from skyband.windows import schedule as schedules
+from skyband.windows.calendar_schedule import CalendarSchedule
 from skyband.windows.schedule import EachRow, Regular, Schedule, TooManyMomentsError
 
 SPAN = 400
@@ -108,3 +110,26 @@ def test_as_many_moments_are_answered_at_once_as_is_said_and_no_more(begin, monk
                 every.within(np.array([begin]), np.array([end]))
         else:
             assert len(every.between(begin, end)) == len(every.within(np.array([begin]), np.array([end])).at) == count
+
+
+@pytest.mark.parametrize(
+    "several",
+    [
+        Schedule([5, 30], [10, 7], [0, 3]),
+        Regular(10, 30, 5),
+        CalendarSchedule(
+            parse_length("1 hour"), [parse_length("1 month in UTC"), parse_length("today in Asia/Tokyo")], 0
+        ),
+    ],
+    ids=["several", "regular", "calendar"],
+)
+def test_a_moment_holds_a_row_from_the_start_of_its_earliest_window_on(several):
+    at = several.between(1_000_000_000_000_000, 1_000_000_000_000_000 + (4 * 10**12 if several.has_gaps else 500))
+    starts = several.starts_at(at)
+    assert len(at) > 30
+    for distance in (-1, 0, 1):
+        lasts = starts.min(axis=1) + distance
+        expected = [
+            any(start <= last for start in own) for own, last in zip(starts.tolist(), lasts.tolist(), strict=True)
+        ]
+        assert several.holds_rows(at, lasts).tolist() == expected == [distance >= 0] * len(at)

@@ -55,7 +55,7 @@ def text_of(format, kinds, chance):
 
 
 def drawn(chance, format, path):
-    kinds = chance.choices([*KINDS, "none"], [9, 3, 1, 1, 1, 1, 1, 1], k=40)
+    kinds = chance.choices([*KINDS, "none"], [9, 3, 2, 2, 2, 1, 1, 1], k=60)
     text, places = text_of(format, kinds, chance)
     path.write_text(text, newline="")
     return kinds, places
