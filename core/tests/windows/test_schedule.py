@@ -118,7 +118,7 @@ def test_as_many_moments_are_answered_at_once_as_is_said_and_no_more(begin, monk
         Schedule([5, 30], [10, 7], [0, 3]),
         Regular(10, 30, 5),
         CalendarSchedule(
-            parse_length("1 hour"), [parse_length("1 month in UTC"), parse_length("today in Asia/Tokyo")], 0
+            parse_length("1 day in UTC"), [parse_length("1 month in UTC"), parse_length("today in Asia/Tokyo")], 0
         ),
     ],
     ids=["several", "regular", "calendar"],
