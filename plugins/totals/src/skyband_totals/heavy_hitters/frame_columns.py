@@ -12,8 +12,8 @@ from skyband.columns.state_frame_checks import check_finite, check_named, check_
 from skyband.errors import SnapshotError
 from skyband.queries.carried_columns import carry_columns
 from skyband.queries.composite_ids import Columns, columns_of, missing, several, to_keys
+from skyband_expressions.row_conditions import rows_that_meet
 
-from skyband_totals.heavy_hitters.part_condition import rows_that_meet
 from skyband_totals.narrow_floats import as_multiples
 from skyband_totals.units import NEGATIVE, NOT_A_MULTIPLE, NOT_FINITE, TOO_LARGE, VALID, to_units
 

@@ -31,6 +31,7 @@ from skyband.windows.window_parameters import (
     schedule_of,
     with_previous,
 )
+from skyband_expressions.row_conditions import columns_read, condition_problem, problem_in
 
 from skyband_totals.heavy_hitters import answer_columns, frame_columns
 from skyband_totals.heavy_hitters.answer_columns import COMPARED, PARTS
@@ -45,7 +46,6 @@ from skyband_totals.heavy_hitters.key_problems import (
     state_problems,
 )
 from skyband_totals.heavy_hitters.movers import BOTH, DIFFERENCE, DOWN, RATIO, UP, MoverRule
-from skyband_totals.heavy_hitters.part_condition import columns_read, condition_problem, problem_in
 from skyband_totals.heavy_hitters.state_columns import GRANDS, OBJECTS
 from skyband_totals.narrow_floats import REMEDY
 from skyband_totals.ranker_lengths import ranker_lengths

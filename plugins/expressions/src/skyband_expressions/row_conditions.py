@@ -1,10 +1,11 @@
-"""The condition that a part of an object's rows meets: SQL as in `source.where`, in the subset of all engines."""
+"""Conditions that rows of a source meet: SQL as in `source.where`, in the subset of all engines."""
 
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from skyband.arrays import Array
+
 from skyband_expressions.expression import parse_condition
 from skyband_expressions.syntax import UnknownExpressionError
 
