@@ -75,7 +75,6 @@ class Execution(ABC, Generic[Q]):
         If parts have their own moments, `query.schedule` has those of each. A finished stream then gives no answer of a
         part after its first moment beyond the last row, just like a batch. -1: of no part, when changes are reported
         for a part that has left. Not for a query whose states of shards merge: their answers are concatenated.
-
         """
         return None
 

@@ -10,12 +10,13 @@ Source: the join matrix of Okcan and Riedewald, Processing Theta-Joins using Map
 """
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
-from attrs import frozen
+from attrs import field, frozen
 
-from skyband.arrays import Int8, Int64, UInt64
+from skyband.arrays import Array, Int8, Int64, UInt64
 from skyband.roles.sharding import BUILD, PROBE
 
 PLACES = pa.binary(32)
@@ -32,6 +33,8 @@ class Partitioning:
     """int64[m]: the shard of each."""
     parts: Int8 | None = None
     """int8[m]: what it does there, PROBE, BUILD or BOTH (in one shard only); None if each row goes to one shard."""
+    columns: Mapping[str, Array] = field(factory=dict)
+    """Columns of the frame that differ by shard: [m] each."""
 
 
 def by_hash(hashes: UInt64, shards: int) -> Partitioning:
@@ -61,8 +64,7 @@ def matrix_rows(shards: int) -> int:
 def places_of(times: Int64, codes: Int64, ties: UInt64, sides: Int8 | None = None) -> pa.Array:
     """PLACES[n]: the places of rows in the order of all rows, in any shard, as bytes that compare in that order.
 
-    Time, code, side (0 or 1, if rows have one) and tie, then the number among rows equal in these, which share their
-    shards.
+    By time, code, side (0 or 1, if rows have one) and tie, then by number among rows equal in these, in any shard.
     """
     again = (times[1:] == times[:-1]) & (codes[1:] == codes[:-1]) & (ties[1:] == ties[:-1])
     if sides is not None:

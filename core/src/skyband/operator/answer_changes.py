@@ -4,7 +4,6 @@ An answer belongs to one group, moment and window of the query. Each is compared
 before: a new object has entered, one with different columns is updated, a missing one has left. An answer that becomes
 empty is reported once more, as emptied. So the log is a function of the answers and their moments, for any division
 into steps. Applied to an empty table, it gives the answer of every moment.
-
 """
 
 from collections.abc import Mapping

@@ -126,8 +126,7 @@ class Registry:
             return str(error)
         except ConfigError:
             pass
-        hint = suggest(name, self.roles)
-        return f"unknown role {name!r}; {hint}; no installed plugin brings it{comes_with(name)}"
+        return f"unknown role {name!r}; {suggest(name, self.roles)}; no installed plugin brings it{comes_with(name)}"
 
     def _unknown(self, role: str, name: str) -> str:
         names = [info.name for info in self.backends(role)]

@@ -89,12 +89,11 @@ def _wait(file: int, place: int) -> None:
     while True:
         try:
             fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+            return
         except (BlockingIOError, PermissionError):  # another process has it
             if time.monotonic() > latest:
                 return
             time.sleep(_BETWEEN_LOOKS)
-        else:
-            return
 
 
 def _looks_again(load: Callable[..., Any]) -> Callable[..., Any]:

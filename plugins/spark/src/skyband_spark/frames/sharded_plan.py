@@ -163,6 +163,8 @@ class ShardedPlan:
         for shard, members in _by_shard(partitioning.shards, self.shards):
             rows = partitioning.rows[members]
             piece = frame.take(pa.array(rows))
+            for name, column in partitioning.columns.items():
+                piece = piece.set_column(piece.schema.get_field_index(name), name, pa.array(column[members]))
             if partitioning.parts is not None:
                 piece = piece.append_column(keyed_frames.PART, pa.array(partitioning.parts[members]))
             came = None if source is None else record_batch_bytes.to_bytes(source.take(pa.array(rows)))
