@@ -24,10 +24,7 @@ def address_limit() -> int | None:
 
 
 def too_little() -> str | None:
-    """A warning about what may fail; None if memory suffices.
-
-    Raises EngineError if a run would certainly fail.
-    """
+    """A warning about what may fail; None if memory suffices. Raises EngineError if a run would certainly fail."""
     limit = address_limit()
     if limit is None or limit >= AMPLE:
         return None

@@ -10,6 +10,7 @@ from skyband.arrays import Array, UInt64
 from skyband.columns import keyed_frames
 from skyband.columns.dictionaries import compact, is_dictionary_of_text
 from skyband.errors import SnapshotError
+from skyband.roles.sharding import BOTH
 
 _MOST_FRAMES = 64
 """The most waiting frames: with more, each micro-batch would take longer to scan them."""
@@ -31,6 +32,8 @@ class WaitingRows:
 
     def add(self, frame: pa.RecordBatch) -> None:
         """Add a frame, which may be empty."""
+        if self._frames and {keyed_frames.PART} & {*self._frames[0].schema.names} - {*frame.schema.names}:  # merged
+            frame = frame.append_column(keyed_frames.PART, pa.array(np.full(len(frame), BOTH, np.int8)))
         if len(frame):
             self._frames.append(frame)
 
