@@ -11,6 +11,15 @@ WORKLOAD = [
     {"name": "quick", "window": "30 seconds", "slide": "10 seconds", "k": 2},
     {"name": "slow", "window": "2 minutes", "slide": "1 minute", "k": 5},
 ]
+RULES = [
+    {"name": "busy", "key": ["name"], "window": "30 seconds", "at_least": 4},
+    {"name": "names", "key": ["origin"], "measure": "distinct name", "window": "10 seconds", "at_least": 8}
+    | {"where": "value > 0.2"},
+    {"name": "sides", "key": ["origin", "side"], "window": "20 seconds", "at_least": 15, "tell": "each"}
+    | {"silence": "5 seconds"},
+    {"name": "new", "key": ["name"], "measure": "unseen", "window": "20 seconds", "after": "1970-01-01T00:01:00Z"},
+    {"name": "all", "window": "5 seconds", "at_least": 22},
+]
 SAMPLES = {"values": "samples", "probabilities": "chances", "size": 20, "alpha": 0.9}
 FAMILIES = {
     "distinct-count": {"item": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds"},
@@ -27,6 +36,7 @@ FAMILIES = {
     | {"output": "rows", "carry": ["name", "value"]},
     "row-features": {"windows": ["30 seconds", "1 minute"], "sums": ["value"], "unit": 0.1, "distinct": ["name"]}
     | {"carry": ["number"]},
+    "detections": {"detections": RULES, "carry": ["number"]},
     "uncertain-sum": SAMPLES,
     "uncertain-join": SAMPLES | {"side": "side", "id": "number", "beta": 0.2, "epsilon": 0.1},
 }

@@ -26,6 +26,7 @@ QUERIES = (
     "heavy-hitters",
     "quantiles",
     "row-features",
+    "detections",
     "near-duplicates",
     "top-k",
     "top-k-workload",

@@ -21,6 +21,7 @@ TYPES = {
     "list of float": "Sequence[float]",
     "str | function": "str | Callable[..., float]",
     "str | weights | function": "str | Mapping[str, float] | Callable[..., float]",
+    "list of rules, or a file": "str | Sequence[Mapping[str, Any]]",
     "list of {name, window, slide, k[, phase]}, or a file": "str | Sequence[Mapping[str, Any]]",
 }
 """Of a parameter's type in the reference that of Python; others are called the same in both."""

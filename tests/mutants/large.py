@@ -22,9 +22,12 @@ KEYS = {
     "workload-ranker": "paneband",
     "total-ranker": "exact",
     "set-matcher": "prefix",
+    "key-counter": "newest",
 }
 INFOS = {role: installed().bind(role, name, None).info for role, name in KEYS.items()}
-Exact, Eaa, Swoop, ExactWindow, Block, PaneBand, ExactTotals, Prefix = (load_class(info) for info in INFOS.values())
+Exact, Eaa, Swoop, ExactWindow, Block, PaneBand, ExactTotals, Prefix, Newest = (
+    load_class(info) for info in INFOS.values()
+)
 
 
 class ShortKeysWhenMany(Exact):
@@ -242,6 +245,20 @@ class NumbersAnew(Prefix):
         self._seen = self._seen % 2**8
 
 
+class BoundsOfAByte(Newest):
+    """A bound above 255 is one of 255."""
+
+    def _update(self, times: Int64, keys: UInt64, values: Any, bounds: Any) -> Any:
+        return super()._update(times, keys, values, bounds._replace(at_least=np.minimum(bounds.at_least, 255)))
+
+
+class LosesKeysOfABatch(Newest):
+    """What does not fit into a buffer of 4096 rows is lost."""
+
+    def _update(self, times: Int64, keys: UInt64, values: Any, bounds: Any) -> Any:
+        return super()._update(times[:4096], keys[:4096], None if values is None else values[:4096], bounds)
+
+
 def _all(role: str, **found: Sequence[type[Any]]) -> list[Mutant]:
     names = {"equal": EQUAL, "cut": CUT}
     return [(INFOS[role], cls, (names[name],)) for name, classes in found.items() for cls in classes]
@@ -258,4 +275,5 @@ MUTANTS: dict[str, list[Mutant]] = {
     "workload-ranker": _all("workload-ranker", equal=[ThirtyTwoQueries, TwinIsForgotten], cut=[RestoresSingleFloats]),
     "total-ranker": _all("total-ranker", equal=[AnswersAThousand, ShortWeights], cut=[LosesARowOfMany]),
     "set-matcher": _all("set-matcher", equal=[ForgetsWhenMany, PrefixOfAByte], cut=[NumbersAnew]),
+    "key-counter": _all("key-counter", equal=[BoundsOfAByte], cut=[LosesKeysOfABatch]),
 }

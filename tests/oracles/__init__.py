@@ -1,6 +1,7 @@
 """Brute force for each query, written from the pages alone, and compared with the engine's answers."""
 
 from .as_job import play_as_job
+from .detections import Detections
 from .distinct_count import DistinctCount
 from .heavy_hitters import HeavyHitters
 from .near_duplicates import NearDuplicates
@@ -15,9 +16,10 @@ from .uncertain_sum import UncertainSum
 
 _SETS = NearDuplicates, TopKPairs
 _TOTALS = DistinctCount, HeavyHitters, Quantiles, RowFeatures
+_RULES = (Detections,)
 _RANKS = TopK, TopKWorkload
 _UNCERTAIN = UncertainJoin, UncertainSum
-KINDS = {oracle.kind: oracle for oracle in (*_SETS, *_TOTALS, *_RANKS, *_UNCERTAIN)}
+KINDS = {oracle.kind: oracle for oracle in (*_SETS, *_TOTALS, *_RULES, *_RANKS, *_UNCERTAIN)}
 
 
 def steps_of(kind: str, seed: int) -> int:

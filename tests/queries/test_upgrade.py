@@ -54,6 +54,7 @@ OTHERS = {
     "half_life": "10 minutes",
     "sums": ["number"],
     "distinct": ["side"],
+    "detections": [{"name": "busy", "key": ["name"], "window": "30 seconds", "at_least": 5}],
     "longest": "1 day",
     "most": 50,
     "key": ["at"],

@@ -13,6 +13,7 @@ SHARDED = {
     "top-k-pairs": 4,
     "heavy-hitters": 3,
     "near-duplicates": 4,
+    "detections": 3,
     "uncertain-join": 2,
 }
 

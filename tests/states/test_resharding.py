@@ -61,7 +61,7 @@ def test_large_groups_move_too():
 
 
 EXACT = {"distinct-count": {"sketch": "exact"}}
-MERGED = ("distinct-count", "heavy-hitters")
+MERGED = ("detections", "distinct-count", "heavy-hitters")
 COUNTS = (1, 2, 3, 4, 8)
 
 
@@ -183,6 +183,7 @@ def test_a_query_without_groups_goes_on_with_its_shards(kind):
         ("distinct-count", {"emit": "state"}, {"sketch": "exact"}),
         ("distinct-count", {"value": "number", "ranges": [[0, 90], [90, 300]]}, {"sketch": "exact"}),
         ("distinct-count", {"value": "number", "emit": "state"}, {"sketch": "k-skb"}),
+        ("detections", {}, None),
         ("heavy-hitters", {}, {"total-ranker": "exact"}),
         ("heavy-hitters", {"object": ["name", "origin"], "carry": ["number"]}, {"total-ranker": "exact"}),
     ],

@@ -1,0 +1,3 @@
+"""The checks of key-counters only."""
+
+MODULES = ("answers", "merging", "refusals")

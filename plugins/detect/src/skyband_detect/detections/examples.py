@@ -1,0 +1,92 @@
+"""Examples of detections: the job on its page, and the queries of its conformance checks."""
+
+from typing import Any
+
+from skyband.queries.example import JobExample, QueryExample, rows
+
+_KEYS = {"time": "ts", "delay": "20 seconds"}
+_START = "2025-06-15T15:06:50Z"
+"""Some seconds after the first row."""
+
+
+def _crossings(sources: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The answers of the first example by definition, for rows with a time."""
+    from datetime import timedelta
+
+    answers = []
+    for time, origin in sorted({(row["ts"], row["origin"]) for row in sources if row["origin"] is not None}):
+        own = [row["ts"] for row in sources if row["origin"] == origin]
+        recent = [other for other in own if time - timedelta(seconds=10) < other <= time]
+        count = float(len(recent))
+        if sum(other < time for other in recent) < 3 <= count:
+            numbers = {"value": count, "low": count, "high": count}
+            answers.append({"time": time, "rule": "many", "key": f'{{"origin": "{origin}"}}', **numbers})
+    return answers
+
+
+EXAMPLES = (
+    QueryExample(
+        {**_KEYS, "detections": [{"name": "many", "key": ["origin"], "window": "10 seconds", "at_least": 3}]},
+        rows(1),
+        nullable=("origin",),
+        oracle=_crossings,
+    ),
+    QueryExample(
+        {
+            **_KEYS,
+            "detections": [
+                {"name": "all", "window": "5 seconds", "at_least": 6, "tell": "each", "silence": "3 seconds"},
+                {"name": "pair", "key": ["origin", "side"], "window": "30 seconds", "at_least": 4, "tell": "each"},
+                {"name": "more", "key": ["origin", "side"], "window": "20 seconds", "at_least": 7},
+                {
+                    "name": "names", "key": ["origin"], "measure": "distinct name", "window": "15 seconds",
+                    "at_least": 4, "where": "value > 0.2",
+                },
+                {"name": "new", "key": ["name"], "measure": "unseen", "window": "1 minute", "after": _START},
+            ],
+            "carry": ["number"],
+        },
+        rows(2),
+        nullable=("origin", "side", "name", "value", "number"),
+    ),
+)  # fmt: skip
+
+JOB = JobExample(
+    "Three failed logins of a user within ten minutes, and an address that tries three users:",
+    "logins.csv",
+    """\
+ts,user,address,ok
+2026-06-20 09:01:00,ann,198.51.100.7,false
+2026-06-20 09:02:00,bob,198.51.100.7,false
+2026-06-20 09:04:00,ann,203.0.113.9,false
+2026-06-20 09:05:00,cy,198.51.100.7,true
+2026-06-20 09:09:00,ann,203.0.113.9,false
+2026-06-20 09:30:00,ann,203.0.113.9,true
+""",
+    """
+[source]
+format = "csv"
+path = "logins.csv"
+schema = "ts TIMESTAMP, user STRING, address STRING, ok BOOLEAN"
+options = { header = true }
+
+[query]
+kind = "detections"
+time = "ts"
+carry = ["address"]
+
+[[query.detections]]
+name = "failed logins"
+where = "NOT ok"
+key = ["user"]
+window = "10 minutes"
+at_least = 3
+
+[[query.detections]]
+name = "many users"
+key = ["address"]
+measure = "distinct user"
+window = "10 minutes"
+at_least = 3
+""",
+)

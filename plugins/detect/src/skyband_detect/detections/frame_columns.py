@@ -1,0 +1,54 @@
+"""The frame columns of detections: which counters each row is in, and the hashes of its keys and values."""
+
+import numpy as np
+import pyarrow as pa
+from skyband.arrays import Array, UInt64
+from skyband.columns.hashing import hash_columns
+from skyband.columns.state_frame_checks import check_named, check_whole
+from skyband.errors import SnapshotError
+from skyband.queries.carried_columns import carry_columns
+from skyband_expressions.row_conditions import rows_that_meet
+
+from skyband_detect.detections.counters import WORD, Counters, bits_column, key_column, value_column
+
+
+def encode(counters: Counters, carry: tuple[str, ...], batch: pa.RecordBatch) -> dict[str, pa.Array]:
+    """The columns of a batch; carry: all columns that answers need of a row."""
+    meets = {where: rows_that_meet(where, batch).astype(np.bool_) for where in counters.wheres}
+    columns, whole = dict[str, pa.Array](), dict[tuple[str, ...], Array]()
+    for name_of, groups in ((key_column, counters.keys), (value_column, counters.values)):
+        for number, names in enumerate(groups):
+            arrays = [batch.column(name) for name in names]
+            columns[name_of(number)] = pa.array(hash_columns(arrays))
+            whole[names] = _without_nulls(arrays)
+    for word in range(counters.words):
+        bits: UInt64 = np.zeros(len(batch), np.uint64)
+        for bit, counter in enumerate(counters.all[word * WORD : (word + 1) * WORD]):
+            inside = np.ones(len(batch), np.bool_) if counter.where is None else meets[counter.where]
+            for names in (counter.key, counter.values):
+                inside = inside & whole[names] if names else inside
+            bits |= inside.astype(np.uint64) << np.uint64(bit)
+        columns[bits_column(word)] = pa.array(bits)
+    return columns | carry_columns(carry, batch)
+
+
+def check(counters: Counters, frame: pa.RecordBatch) -> None:
+    """Raise SnapshotError if a frame from a state has what `encode` never makes."""
+    check_named(frame)
+    check_whole(frame, *(key_column(number) for number in range(len(counters.keys))))
+    check_whole(frame, *(value_column(number) for number in range(len(counters.values))))
+    for word in range(counters.words):
+        check_whole(frame, bits_column(word))
+        used = min(WORD, len(counters.all) - word * WORD)
+        bits = frame.column(bits_column(word)).to_numpy()
+        if used < WORD and (bits >> np.uint64(used)).any():
+            raise SnapshotError(f"contradicts itself: {bits_column(word)}: there are only {len(counters.all)} counters")
+
+
+def _without_nulls(columns: list[pa.Array]) -> Array:
+    """bool[n]: the rows without a null in any of the columns."""
+    whole = np.ones(len(columns[0]), np.bool_)
+    for column in columns:
+        if column.null_count:
+            whole &= ~column.is_null().to_numpy(zero_copy_only=False)
+    return whole

@@ -1,0 +1,159 @@
+"""detections: the rows at which a key reaches the bound of a rule, for hundreds of rules over one stream."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import pyarrow as pa
+from attrs import define
+from skyband.columns.ids import PLAIN, is_plain
+from skyband.errors import ConfigError, Problem
+from skyband.groups.per_row_processor import time_field
+from skyband.queries.carried_columns import TIE, carry_fields, carry_inputs, name_problems
+from skyband.queries.query import Input, Query
+from skyband.queries.shared_keys import column_names
+from skyband_expressions.row_conditions import columns_read, problem_in
+
+from skyband_detect.detections import frame_columns
+from skyband_detect.detections.counters import Counters, counters_of, value_column
+from skyband_detect.detections.rule import Rule, rules_parameter
+
+COLUMNS = ("time", "rule", "key", "value", "low", "high")
+"""The columns of answers, before those that are carried."""
+_OF_A_RULE = "is a key of each rule in `detections`, not of the query: move it there"
+
+
+@define(eq=True)
+class Detections(Query):
+    """Returns the rows at which a key reaches the bound of a rule: "20 failed logins of an address in 10 minutes".
+
+    `detections` is a list of rules, each with a name, a `window` and, as far as it needs them:
+
+    - `key`: the columns that it counts by, such as ["user", "host"]; without it all rows are counted together.
+    - `where`: a condition, in SQL as in `source.where`; without it all rows count. A row for which it is null does not.
+    - `measure`: "rows"; "distinct COLUMN" for the distinct values of a column, or of several, "distinct host, port"; or
+      "unseen", for keys without a row in the window before.
+    - `at_least`: the bound, a number of rows or values. Not for unseen keys.
+    - `tell`: "crossing" answers when the bound is reached, and again only after the key fell below it. "each" answers
+      at each time at which a row comes and the bound is reached.
+    - `silence`: after an answer for a key, the rule gives no other for this key at times less than this later.
+    - `after`, `until`: the rule answers at times later than `after` and at most `until`. For unseen keys `after` is
+      required: keys are learnt before it, as otherwise the first row of each key would be an answer.
+
+    The measure at a time t is over (t - window, t]: rows of one time see each other, in any order of arrival, and a row
+    exactly one window old is outside. A key crosses a bound at t if its measure is at least the bound, and was less
+    over (t - window, t), without the rows of t. So an answer depends only on the rows of the window, and a rule over
+    last year's files gives the answers that the stream gave. A key is unseen at t if it has no row in [t - window, t).
+
+    Result columns: time, rule, key (the key as JSON, {"user": "ann"}), value, low and high, and the columns to `carry`
+    of the row that crossed: of the rows of one time, in order of a hash of what they carry, the one at which the
+    measure reached the bound. `value` is the measure at the end of that time. It is exact for a crossing, and then
+    `low` and `high` equal it. With tell = "each", of a key that had reached the bound before, it is the least possible
+    and `high` is null: no more of the key is kept than its rule needs. For unseen keys it is 0. Answers are in order of
+    time, rule (as listed) and key, and never change.
+
+    A row with a null in a rule's key, or in the columns of distinct values, is not counted by that rule. Rules that
+    have the same condition, key and measure share one counter, so a tenth bound of the same count costs little. A
+    counter keeps the newest times or values of each key, one more than the largest bound, however many rows there are.
+
+    A row is answered when the watermark passes its time, which is when a later row comes, and with `delay` one that
+    much later. With several shards, each row goes to the shards of its keys. With `by`, each group is counted
+    separately; for users or addresses use a rule's `key` instead, which costs far less.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from skyband.engines import local
+    >>> logins = {"user": ["ann", "bob", "ann", "ann"], "ok": [False, True, False, False]}
+    >>> rows = pa.table({"ts": pa.array([0, 20, 40, 50], pa.timestamp("s")), **logins})
+    >>> rule = {"name": "failures", "key": ["user"], "where": "NOT ok", "window": "1 minute", "at_least": 3}
+    >>> local.apply(rows, Detections("ts", detections=[rule])).select(["rule", "key", "value"]).to_pylist()
+    [{'rule': 'failures', 'key': '{"user": "ann"}', 'value': 3.0}]
+    """
+
+    kind: ClassVar[str] = "detections"
+    roles: ClassVar[tuple[str, ...]] = ("key-counter",)
+    answered_by: ClassVar[str] = "skyband_detect.detections.execution:DetectionsExecution"
+    files: ClassVar[tuple[str, ...]] = ("detections",)
+    refused_keys: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("at_least", "where", "measure", "window", "silence", "tell", "after", "until"), _OF_A_RULE),
+        "windows": "each rule in `detections` has one `window`: write a rule for each length",
+        "every": "detections answers at the row that crosses a bound: drop this",
+        "emit": "bounds are named beforehand: for questions that come later, run distinct-count or heavy-hitters too",
+        "rules": "rules that arrive during a run are not supported yet: list them in `detections`, and start again",
+    }
+
+    detections: tuple[Rule, ...] = rules_parameter(
+        help="the rules, each with a name, window, at_least and further keys: a list, or a CSV, JSON or Parquet file"
+    )
+    carry: tuple[str, ...] = column_names(help="further columns of the row that crossed to return")
+
+    def __attrs_post_init__(self) -> None:
+        problems = name_problems("carry", self.carry, (*COLUMNS, *self.by)) + name_problems("by", self.by, COLUMNS)
+        if problems:
+            raise ConfigError(*problems)
+
+    @property
+    def rows(self) -> bool:
+        return False
+
+    @property
+    def one_shard(self) -> str | None:
+        """Rows go to the shards of their keys."""
+        return None
+
+    @property
+    def compared_columns(self) -> tuple[str, ...]:
+        return ("rule", "key")
+
+    @property
+    def counters(self) -> Counters:
+        """What its rules count."""
+        return counters_of(self.detections)
+
+    @property
+    def carried_names(self) -> tuple[str, ...]:
+        """The columns that answers need of a row: those of keys, then those to carry."""
+        return tuple(dict.fromkeys([*self.counters.carry, *self.carry]))
+
+    @property
+    def ties(self) -> tuple[str, ...]:
+        values = (value_column(number) for number in range(len(self.counters.values)))
+        return (*([TIE] if self.carried_names else []), *values)
+
+    def inputs(self) -> tuple[Input, ...]:
+        inputs = []
+        for place, rule in enumerate(self.detections):
+            inputs += [Input(f"detections[{place}].key", name, PLAIN, is_plain) for name in rule.key]
+            inputs += [Input(f"detections[{place}].measure", name, PLAIN, is_plain) for name in rule.values]
+            if rule.where is not None:
+                named = columns_read(rule.where)
+                inputs += [Input(f"detections[{place}].where", name, "a column", _is_any) for name in named]
+        return (*inputs, *carry_inputs(self.carry))
+
+    def check(self, schema: pa.Schema) -> list[Problem]:
+        problems = super().check(schema)
+        if problems:
+            return problems
+        wrong = {where: problem_in(where, schema) for where in self.counters.wheres}
+        rules = [(place, wrong.get(rule.where or "")) for place, rule in enumerate(self.detections)]
+        return [Problem(f"detections[{place}].where", problem) for place, problem in rules if problem is not None]
+
+    def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
+        return frame_columns.encode(self.counters, self.carried_names, batch), {}
+
+    def check_frame(self, frame: pa.RecordBatch) -> None:
+        frame_columns.check(self.counters, frame)
+
+    def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        texts = [pa.field(name, pa.string()) for name in ("rule", "key")]
+        numbers = [pa.field(name, pa.float64()) for name in ("value", "low", "high")]
+        return [time_field(self, schema), *texts, *numbers, *carry_fields(self.carry, schema)]
+
+    def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
+        """Those of the first counter; the others have their own."""
+        return self.counters.all[0].parameters
+
+
+def _is_any(_: pa.DataType) -> bool:
+    """The types in a condition are checked separately."""
+    return True

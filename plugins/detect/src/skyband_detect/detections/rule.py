@@ -1,0 +1,258 @@
+"""A rule as a user writes it: a table with a name, a key, a condition, a measure, a window and a bound."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import attrs
+from attrs import frozen
+from skyband.arrays import TIME_MAX, TIME_MIN
+from skyband.config.durations import Duration, clock_problem, length_text, parse
+from skyband.config.literals import literal
+from skyband.config.parameters import checked
+from skyband.errors import Problem, suggest
+from skyband_expressions.row_conditions import condition_problem
+
+from skyband_detect.detections.rule_file import rules_in_file
+from skyband_detect.role import DISTINCT, LONGEST, MOST, ROWS, UNSEEN
+
+CROSSING, EACH = "crossing", "each"
+"""When a rule answers: at the row that crosses its bound, or at each time at which it is reached."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DISTINCT = re.compile(r"distinct\s+(\S.*)")
+_LATER = re.compile(r"(sum|mean|sequence|median|p\d+(\.\d+)?)\b")
+_REFUSED = {
+    "below": "a bound from above is not supported yet: use `at_least`",
+    "steps": "sequences of steps are not supported yet: use a rule for the last step",
+    "least": "is for means and quantiles, which are not supported yet: remove it",
+    "windows": "a rule has one `window`: write a rule for each length",
+    "every": "a rule answers at the row that crosses its bound: remove it",
+    "k": "a rule has `at_least`, not `k`",
+    "by": "the columns that a rule counts by are its `key`",
+}
+
+
+@frozen(repr=False)
+class Rule:
+    """Answers when the rows of a key that meet `where` reach `at_least` within `window`."""
+
+    name: str
+    window: Duration
+    at_least: int | None = None
+    """The bound; none for unseen keys."""
+    key: tuple[str, ...] = ()
+    where: str | None = None
+    measure: str = ROWS
+    tell: str = CROSSING
+    silence: Duration | None = None
+    after: str | None = None
+    """It answers at later times only."""
+    until: str | None = None
+    """It answers up to this time."""
+
+    def __repr__(self) -> str:
+        """The keys that are set, with lengths in their largest units: equal for equal rules."""
+        values = attrs.asdict(self, recurse=False, filter=lambda field, value: value != field.default)
+        texts = {key: length_text(value.length, False) if isinstance(value, Duration) else value
+                 for key, value in values.items()}  # fmt: skip
+        return f"{{{', '.join(f'{key} = {value!r}' for key, value in texts.items())}}}"
+
+    @property
+    def counts(self) -> str:
+        """What it counts: rows, distinct, or unseen keys."""
+        return DISTINCT if self.measure.startswith(DISTINCT) else self.measure
+
+    @property
+    def bound(self) -> int:
+        """`at_least`; 1 for unseen keys."""
+        return 1 if self.at_least is None else self.at_least
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """`after` and `until`, in microseconds since the epoch."""
+        return (
+            TIME_MIN if self.after is None else _microseconds(self.after),
+            TIME_MAX if self.until is None else _microseconds(self.until),
+        )
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The columns whose distinct values it counts, if it does."""
+        match = _DISTINCT.fullmatch(self.measure)
+        return () if match is None else _names(match[1])
+
+
+NO_RULES = "must be a list of tables, each a rule with name, window and at_least"
+
+
+def rules_parameter(*, help: str) -> Any:
+    """The field of a query for its rules."""
+    return checked(type="list of rules, or a file", check=_wrong, help=help, converter=_as_rules)
+
+
+def _as_rules(rules: Any) -> Any:
+    """Convert the rules to Rule; a wrong one stays as it is, for the check to report."""
+    if isinstance(rules, str | Path):
+        rules = rules_in_file(Path(rules))
+    if not isinstance(rules, Iterable) or isinstance(rules, Mapping):
+        return rules
+    return tuple(_rule(table) for table in rules)
+
+
+def _rule(table: Any) -> Any:
+    if isinstance(table, Rule) or not isinstance(table, Mapping) or _faults(table):
+        return table
+    values = {key: value for key, value in table.items() if value is not None}
+    values |= {key: parse(values[key]) for key in ("window", "silence") if key in values}
+    values |= {key: _time(values[key]).isoformat() for key in ("after", "until") if key in values}
+    values["key"] = _names(values["key"]) if values.get("key") else ()
+    if values.get("measure", ROWS).startswith(DISTINCT):
+        values["measure"] = f"{DISTINCT} {', '.join(_names(values['measure'].removeprefix(DISTINCT)))}"
+    return Rule(**values)
+
+
+def _wrong(value: Any) -> Sequence[Problem]:
+    if not isinstance(value, tuple) or not value:
+        return [Problem("", f"{NO_RULES} (got {literal(value)})")]
+    problems = [
+        Problem(f"[{number}]{'.' if key else ''}{key}", message)
+        for number, table in enumerate(value)
+        for key, message in ([] if isinstance(table, Rule) else _faults(table))
+    ]
+    names = [rule.name if isinstance(rule, Rule) else _name_of(rule) for rule in value]
+    counts = Counter(names)
+    return problems + [
+        Problem(f"[{number}].name", f"{name!r} is the name of {counts[name]} rules: give each its own")
+        for number, name in enumerate(names)
+        if name is not None and counts[name] > 1
+    ]
+
+
+def _name_of(table: Any) -> str | None:
+    name = table.get("name") if isinstance(table, Mapping) else None
+    return name if isinstance(name, str) else None
+
+
+def _faults(table: Any) -> list[tuple[str, str]]:
+    """What is wrong with one rule, as (key, message)."""
+    if not isinstance(table, Mapping):
+        return [("", f"must be a table with name, window and at_least (got {literal(table)})")]
+    values = {key: value for key, value in table.items() if value is not None}
+    names = [field.name for field in attrs.fields(Rule)]
+    faults = [(str(key), _unknown(str(key), names)) for key in values if key not in names]
+    faults += [(key, "is required") for key in ("name", "window") if key not in values]
+    for key, check in _CHECKS.items():
+        message = check(values[key]) if key in values else None
+        faults += [] if message is None else [(key, message)]
+    if faults:
+        return faults
+    if values.get("measure") != UNSEEN:
+        return [] if "at_least" in values else [("at_least", "is required: the bound, such as 10")]
+    if "at_least" in values:
+        faults.append(("at_least", "is not for unseen keys, which have no rows to count: remove it"))
+    if values.get("tell", CROSSING) != CROSSING:
+        faults.append(("tell", f'must be "{CROSSING}": a key that was seen is not unseen (got {literal(EACH)})'))
+    if "after" not in values:
+        message = "is required for unseen keys: the end of a time in which keys are learnt, else the first rows of all"
+        faults.append(("after", f'{message} keys are answers; such as "2026-01-31T00:00:00Z"'))
+    return faults
+
+
+def _unknown(key: str, names: Sequence[str]) -> str:
+    return _REFUSED.get(key) or f"unknown; {suggest(key, names)}"
+
+
+def _is_name(value: Any) -> str | None:
+    return None if isinstance(value, str) and value else f"must be a name (got {literal(value)})"
+
+
+def _is_key(value: Any) -> str | None:
+    if isinstance(value, list | tuple) and not value:
+        return None
+    try:
+        names = _names(value)
+    except TypeError:
+        return f'must be a column or a list of columns, such as ["user", "host"] (got {literal(value)})'
+    return "names a column twice" if len(set(names)) < len(names) else None
+
+
+def _is_bound(value: Any) -> str | None:
+    if isinstance(value, float) and value.is_integer():
+        return f"must be a whole number, without a point (got {literal(value)})"
+    if isinstance(value, bool) or not isinstance(value, int):
+        return f"must be a whole number (got {literal(value)})"
+    return None if 1 <= value <= MOST else f"must be from 1 to {MOST} (got {value})"
+
+
+def _is_measure(value: Any) -> str | None:
+    if not isinstance(value, str):
+        return f'must be "{ROWS}", "{DISTINCT} COLUMN" or "{UNSEEN}" (got {literal(value)})'
+    if value in (ROWS, UNSEEN):
+        return None
+    if _DISTINCT.fullmatch(value):
+        return _is_key(value.removeprefix(DISTINCT))
+    if _LATER.match(value):
+        return f'is not supported yet: a rule counts "{ROWS}", "{DISTINCT} COLUMN" or "{UNSEEN}" keys (got {value!r})'
+    return f'must be "{ROWS}", "{DISTINCT} COLUMN" or "{UNSEEN}" (got {value!r})'
+
+
+def _is_length(value: Any) -> str | None:
+    message = clock_problem(value)
+    if message is None and parse(value).length > LONGEST:
+        return f"must be at most 73,000 years (got {parse(value)})"
+    return message
+
+
+def _is_choice(*choices: str) -> Callable[[Any], str | None]:
+    names = " or ".join(f'"{choice}"' for choice in choices)
+    return lambda value: None if value in choices else f"must be {names} (got {literal(value)})"
+
+
+def _is_time(value: Any) -> str | None:
+    try:
+        _time(value)
+    except (TypeError, ValueError, OverflowError):
+        return f'must be a time such as "2026-01-31T12:00:00Z" (got {literal(value)})'
+    return None
+
+
+_CHECKS: Mapping[str, Callable[[Any], str | None]] = {
+    "name": _is_name,
+    "window": _is_length,
+    "at_least": _is_bound,
+    "key": _is_key,
+    "where": condition_problem,
+    "measure": _is_measure,
+    "tell": _is_choice(CROSSING, EACH),
+    "silence": _is_length,
+    "after": _is_time,
+    "until": _is_time,
+}
+
+
+def _names(columns: Any) -> tuple[str, ...]:
+    """The columns of a list, or of a text with commas. Raises TypeError for anything else."""
+    names = [name.strip() for name in columns.split(",")] if isinstance(columns, str) else columns
+    if not isinstance(names, list | tuple) or not names or not all(isinstance(name, str) and name for name in names):
+        raise TypeError("columns")
+    return tuple(names)
+
+
+def _time(time: Any) -> datetime:
+    """A time in UTC, of text, a date or a datetime that may name another zone. Raises TypeError or ValueError."""
+    if isinstance(time, str):
+        time = datetime.fromisoformat(time)
+    if isinstance(time, date) and not isinstance(time, datetime):
+        time = datetime(time.year, time.month, time.day)
+    if not isinstance(time, datetime):
+        raise TypeError("time")
+    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+
+
+def _microseconds(time: str) -> int:
+    """Microseconds since the epoch."""
+    since = _time(time) - _EPOCH
+    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds

@@ -1,0 +1,48 @@
+"""The hooks of skyband-detect, imported by discovery, and so without any backend."""
+
+from skyband import BackendInfo, QueryInfo, RoleInfo, hookimpl
+
+
+@hookimpl
+def skyband_backends() -> list[BackendInfo]:
+    """The key-counters."""
+    return [
+        BackendInfo(
+            role="key-counter",
+            name="newest",
+            factory="skyband_detect.newest.backend:Newest",
+            summary="the newest times of each key, one more than the largest bound, whatever the rate",
+            guarantee="exact",
+            reference="the definition; a k-skyband by time: Papadias, Tao, Fu and Seeger 2005, section 6",
+            lacks={"out-of-order": "a row crosses a bound when it arrives"},
+        )
+    ]
+
+
+@hookimpl
+def skyband_roles() -> list[RoleInfo]:
+    """The role of the query detections."""
+    return [
+        RoleInfo(
+            name="key-counter",
+            interface="skyband_detect.role:KeyCounter",
+            default="newest",
+            distribution="skyband-detect",
+            summary="which rows bring the rows or distinct values of their key to a bound",
+            conformance="skyband_detect.conformance",
+        )
+    ]
+
+
+@hookimpl
+def skyband_queries() -> list[QueryInfo]:
+    """The query detections."""
+    return [
+        QueryInfo(
+            "detections",
+            "skyband_detect.detections.query:Detections",
+            "the rows at which a key reaches the bound of a rule, for hundreds of rules",
+            examples="skyband_detect.detections.examples:EXAMPLES",
+            presentation="skyband_detect.detections.presentation:DetectionsPresentation",
+        )
+    ]

@@ -1,0 +1,1 @@
+"""The default of key-counter: the newest times of each key."""

@@ -1,0 +1,186 @@
+"""KeyCounter: which rows bring a key to a bound of rows or distinct values in a window."""
+
+from abc import abstractmethod
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+from skyband.arrays import Array, Int64, UInt64, column, never_back, whole
+from skyband.config.parameters import choice, integer
+from skyband.errors import InputError, SnapshotError
+from skyband.roles import Backend
+
+ROWS, DISTINCT, UNSEEN = "rows", "distinct", "unseen"
+LONGEST = 2**61
+"""The longest window; times are at most twice as far from 0."""
+MOST = 2**24
+"""The largest bound."""
+NO_LIMIT = 2**63 - 1
+"""`high` of a count if only its lower end is known."""
+
+_NO_NUMBERS = np.empty(0, np.int64)
+
+
+class Bounds(NamedTuple):
+    """What is asked of each key: int64[a] windows and bounds, and bool[a], whether each time at the bound counts."""
+
+    windows: Int64
+    at_least: Int64
+    each: Array
+
+
+class Crossings(NamedTuple):
+    """The rows that bring their key to a bound, in order of row, then bound."""
+
+    rows: Int64
+    """int64[c]: places in the batch."""
+    asks: Int64
+    """int64[c]: places in the list of windows."""
+    value: Int64
+    low: Int64
+    high: Int64
+    """int64[c]: the measure at the end of the row's time, and its bounds; `high` may be NO_LIMIT."""
+
+
+@define(eq=False)
+class KeyCounter(Backend):
+    """Finds the rows that bring a key to a bound, for several windows and bounds at once.
+
+    The measure of a key at a time t is over the rows of the key at times in (t - window, t]: the number of "rows", or
+    of "distinct" values. Rows of one time see each other, so all of them come in one call.
+
+    A key crosses a bound at t if its measure at t is at least the bound, and less over (t - window, t), without the
+    rows at t. The row that stands for it is the one at which the measure, row by row, reaches the bound. With `each`,
+    every t at which a row comes and the measure is at least the bound counts: the first row at t, if the bound was
+    reached before. A key is "unseen" at its first row at t if it has none in [t - window, t); the value is then 0.
+
+    The value is that at the end of t. It is exact for a crossing. With `each`, of a key that had reached the bound
+    before, only the lower end is known, and `high` is NO_LIMIT.
+    """
+
+    role: ClassVar[str] = "key-counter"
+
+    longest: int = integer(at_least=1, at_most=LONGEST, help="the longest window, in units of time")
+    measure: str = choice(ROWS, DISTINCT, UNSEEN, default=ROWS, help="what is counted for each key")
+    most: int = integer(1, at_least=1, at_most=MOST, help="the largest bound")
+
+    _now: int | None = field(default=None, init=False)
+    _last: int | None = field(default=None, init=False)
+
+    @property
+    def now(self) -> int | None:
+        """The time reached; None before the first row."""
+        return self._now
+
+    def update(
+        self,
+        times: npt.ArrayLike,
+        keys: npt.ArrayLike,
+        values: npt.ArrayLike | None = None,
+        *,
+        windows: npt.ArrayLike = (),
+        at_least: npt.ArrayLike = (),
+        each: npt.ArrayLike = (),
+    ) -> Crossings:
+        """Add rows of keys (uint64[n]) at times (int64[n], ascending), and return which of them cross a bound.
+
+        values: uint64[n], for distinct values only. windows: int64[a], from 1 to `longest`; at_least: int64[a], from 1
+        to `most`, one for each window, none for "unseen"; each: bool[a], for each window, by default all false. Asking
+        changes nothing: bounds may differ from call to call. All rows of one time must come in one call. Raises
+        InputError, leaving the counter unchanged, if anything does not fit.
+        """
+        moments: Int64 = column("times", times, np.int64)
+        of: UInt64 = column("keys", keys, np.uint64, len(moments))
+        items = self._values(values, len(moments))
+        bounds = self._bounds(windows, at_least, each)
+        self._check_times(moments)
+        if not len(moments):
+            return Crossings(*[_NO_NUMBERS] * 5)
+        crossings = self._update(moments, of, items, bounds)
+        self._now = self._last = int(moments[-1])
+        return crossings
+
+    def advance(self, now: int) -> None:
+        """Move `now` forward; idempotent. Rows that no window can reach from here on are forgotten."""
+        moment = whole("now", now)
+        if abs(moment) > 2 * LONGEST:
+            raise InputError("now", f"must be from -2**62 to 2**62 (got {moment})")
+        if self._now is not None and moment < self._now:
+            raise InputError("now", f"{moment} is before {self._now}, the time already reached; times never go back")
+        if moment != self._now:
+            self._now = moment
+
+    def merge(self, other: Self) -> None:
+        """Become the counter of both streams; `other` is unchanged, and `now` is the later of the two.
+
+        Raises InputError unless it has the same class and equal parameters.
+        """
+        self._check_alike(other)
+        if other._now is not None:
+            self._now = other._now if self._now is None else max(self._now, other._now)
+            self._last = max((last for last in (self._last, other._last) if last is not None), default=None)
+            self._merge(other)
+
+    @abstractmethod
+    def _update(self, times: Int64, keys: UInt64, values: UInt64 | None, bounds: Bounds) -> Crossings: ...
+
+    @abstractmethod
+    def _merge(self, other: Self) -> None:
+        """Add the rows of `other`; `now` is already that of both."""
+
+    def _values(self, values: Any, rows: int) -> UInt64 | None:
+        if self.measure == DISTINCT:
+            if values is None:
+                raise InputError("values", "are required to count distinct values")
+            items: UInt64 = column("values", values, np.uint64, rows)
+            return items
+        if values is not None:
+            raise InputError("values", f"are for distinct values, and this counter has measure = {self.measure!r}")
+        return None
+
+    def _bounds(self, windows: Any, at_least: Any, each: Any) -> Bounds:
+        lengths: Int64 = column("windows", windows, np.int64)
+        _check_range("windows", lengths, self.longest, "longest")
+        bounds: Int64 = column("at_least", at_least, np.int64)
+        if self.measure == UNSEEN:
+            if len(bounds):
+                raise InputError("at_least", "is not for unseen keys, which have no rows to count")
+            bounds = np.ones(len(lengths), np.int64)
+        elif len(bounds) != len(lengths):
+            raise InputError("at_least", f"must have {len(lengths)} values, one for each window (got {len(bounds)})")
+        _check_range("at_least", bounds, self.most, "most")
+        flags = np.asarray(each) if np.size(each) else np.zeros(len(lengths), np.bool_)
+        if flags.dtype != np.bool_ or flags.shape != lengths.shape:
+            raise InputError("each", f"must be {len(lengths)} truth values, one for each window")
+        return Bounds(lengths, bounds, np.ascontiguousarray(flags))
+
+    def _check_times(self, times: Int64) -> None:
+        never_back("times", times, self._now)
+        if not len(times):
+            return
+        if times[0] == self._last:
+            raise InputError("times", f"{self._last} was in an earlier call: give all rows of one time together", 0)
+        for row in (0, -1):
+            if abs(int(times[row])) > 2 * LONGEST:
+                raise InputError("times", f"must be from -2**62 to 2**62 (got {int(times[row])})", row % len(times))
+
+    # `now` and the time of the last row, for `_state`.
+    def _clock(self) -> dict[str, Array]:
+        return {"clock": np.array([moment for moment in (self._now, self._last) if moment is not None], np.int64)}
+
+    # Sets the clock to the result of `_clock`. Raises SnapshotError if it is impossible.
+    def _set_clock(self, clock: Array) -> None:
+        moments = clock.tolist()
+        late = len(moments) == 2 and moments[1] > moments[0]
+        if len(moments) > 2 or late or any(abs(moment) > 2 * LONGEST for moment in moments):
+            raise SnapshotError(f"of {self.role}/{self.name} holds the clock {moments}, which is impossible")
+        self._now, self._last = (*moments, None, None)[:2]
+
+
+def _check_range(name: str, numbers: Int64, most: int, limit: str) -> None:
+    """Raise InputError unless each number is from 1 to the most that the parameter `limit` allows."""
+    wrong = (numbers < 1) | (numbers > most)
+    if wrong.any():
+        place = int(wrong.argmax())
+        raise InputError(name, f"must be from 1 to `{limit}`, {most} (got {int(numbers[place])})", place)

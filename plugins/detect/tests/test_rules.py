@@ -1,0 +1,184 @@
+"""Rules as users write them: what is wrong is named, with its place, and files are read."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from skyband.errors import ConfigError
+from skyband.queries import make_query
+from skyband_detect.detections.counters import counters_of
+
+RULE = {"name": "many", "key": ["user"], "window": "10 minutes", "at_least": 3}
+UNSEEN = {"name": "new", "key": ["user"], "measure": "unseen", "window": "30 days", "after": "2026-01-01"}
+SCHEMA = pa.schema(
+    {"ts": pa.timestamp("us"), "user": pa.string(), "ok": pa.bool_(), "tags": pa.list_(pa.string()), "n": pa.int64()}
+)
+
+
+def query(*rules, **keys):
+    return make_query({"kind": "detections", "time": "ts", "detections": list(rules), **keys})
+
+
+def problems(*rules, **keys):
+    with pytest.raises(ConfigError) as raised:
+        query(*rules, **keys)
+    return {problem.field: problem.message for problem in raised.value.problems}
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "text"),
+    [
+        ({"window": None}, "window", "is required"),
+        ({"window": "10 rows"}, "window", "must be a length of time above 0"),
+        ({"window": "1 month"}, "window", "months differ in length"),
+        ({"window": "0 seconds"}, "window", "must be a length of time above 0"),
+        ({"at_least": None}, "at_least", "is required: the bound"),
+        ({"at_least": 0}, "at_least", "must be from 1 to"),
+        ({"at_least": 2.0}, "at_least", "must be a whole number, without a point"),
+        ({"at_least": True}, "at_least", "must be a whole number"),
+        ({"key": 3}, "key", "must be a column or a list"),
+        ({"key": ["user", "user"]}, "key", "names a column twice"),
+        ({"where": "user LIKE"}, "where", "is not a condition that all engines support"),
+        ({"measure": "sum n"}, "measure", "is not supported yet"),
+        ({"measure": "p99 of n"}, "measure", "is not supported yet"),
+        ({"measure": "sequence"}, "measure", "is not supported yet"),
+        ({"measure": "distinct"}, "measure", 'must be "rows", "distinct COLUMN" or "unseen"'),
+        ({"measure": 3}, "measure", 'must be "rows", "distinct COLUMN" or "unseen"'),
+        ({"tell": "first"}, "tell", 'must be "crossing" or "each"'),
+        ({"silence": "-1 seconds"}, "silence", "must be a length of time above 0"),
+        ({"after": "soon"}, "after", "must be a time such as"),
+        ({"until": 5}, "until", "must be a time such as"),
+        ({"below": 3}, "below", "not supported yet"),
+        ({"steps": []}, "steps", "not supported yet"),
+        ({"least": 3}, "least", "not supported yet"),
+        ({"windows": ["1 hour"]}, "windows", "write a rule for each length"),
+        ({"every": "1 minute"}, "every", "answers at the row that crosses"),
+        ({"k": 3}, "k", "`at_least`, not `k`"),
+        ({"by": ["user"]}, "by", "are its `key`"),
+        ({"atleast": 3}, "atleast", "at_least"),
+        ({"name": ""}, "name", "must be a name"),
+    ],
+)
+def test_what_is_wrong_with_a_rule_is_named(change, key, text):
+    changed = {name: value for name, value in {**RULE, **change}.items() if value is not None}
+    assert text in problems(RULE | {"name": "other"}, changed)[f"detections[1].{key}"]
+
+
+def test_a_rule_for_unseen_keys_needs_a_time_to_learn():
+    assert "in which keys are learnt" in problems({**UNSEEN, "after": None})["detections[0].after"]
+    assert "no rows to count" in problems({**UNSEEN, "at_least": 3})["detections[0].at_least"]
+    assert "not unseen" in problems({**UNSEEN, "tell": "each"})["detections[0].tell"]
+
+
+def test_all_problems_are_told_at_once():
+    found = problems({"name": "a", "window": "x", "at_least": 0}, {"name": "b"}, "text")
+    assert {*found} == {"detections[0].window", "detections[0].at_least", "detections[1].window", "detections[2]"}
+
+
+def test_two_rules_of_one_name():
+    found = problems(RULE, RULE | {"at_least": 9}, {**RULE, "name": "other"})
+    assert {*found} == {"detections[0].name", "detections[1].name"}
+    assert "is the name of 2 rules" in found["detections[0].name"]
+
+
+@pytest.mark.parametrize("value", [[], "", {"name": "a"}, 3, None])
+def test_rules_that_are_no_list(value):
+    with pytest.raises(ConfigError, match="detections: "):
+        make_query({"kind": "detections", "time": "ts", "detections": value})
+
+
+@pytest.mark.parametrize("key", ["rules", "window", "at_least", "where", "windows", "every", "emit"])
+def test_keys_of_other_queries_are_refused_with_a_remedy(key):
+    message = problems(RULE, **{key: "1 hour"})[key]
+    assert "unknown" not in message
+
+
+@pytest.mark.parametrize(
+    ("rule", "key", "text"),
+    [
+        ({"key": ["usr"]}, "key", "did you mean 'user'"),
+        ({"key": ["tags"]}, "key", "must be a plain value"),
+        ({"measure": "distinct tags"}, "measure", "must be a plain value"),
+        ({"where": "okay"}, "where", "did you mean 'ok'"),
+        ({"where": "user > 3 AND n"}, "where", ""),
+        ({"where": "n + 1"}, "where", "not a condition"),
+    ],
+)
+def test_columns_are_checked_before_a_row_is_read(rule, key, text):
+    found = query({**RULE, "name": "first"}, {**RULE, **rule}).check(SCHEMA)
+    assert [problem.field for problem in found] == [f"detections[1].{key}"]
+    assert text in found[0].message
+
+
+def test_a_carried_column_needs_a_name_of_its_own():
+    assert "rename it in the source" in problems(RULE, carry=["value"])["carry"]
+    assert "rename it in the source" in problems(RULE, by=["rule"])["by"]
+
+
+def test_changes_are_refused():
+    found = query(RULE, answers="changes").check(SCHEMA)
+    assert "already is a log" in found[0].message
+
+
+def test_rules_that_count_the_same_share_a_counter():
+    rules = query(
+        RULE,
+        {**RULE, "name": "more", "at_least": 9, "window": "1 hour"},
+        {**RULE, "name": "text for a key", "key": "user", "tell": "each"},
+        {**RULE, "name": "other key", "key": ["user", "n"]},
+        {**RULE, "name": "other condition", "where": "ok"},
+        {**RULE, "name": "values", "measure": "distinct  n"},
+        {**RULE, "name": "same values", "measure": "distinct n"},
+    ).detections
+    counters = counters_of(rules).all
+    assert [counter.rules for counter in counters] == [(0, 1, 2), (3,), (4,), (5, 6)]
+    assert (counters[0].most, counters[0].longest) == (9, 3_600_000_000)
+
+
+RULES = [
+    RULE | {"key": "user, n", "where": "NOT ok", "silence": "1 hour"},
+    {"name": "7", "window": "1 hour", "measure": "distinct user", "at_least": 5, "tell": "each"},
+    UNSEEN | {"key": "user"},
+]
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "parquet"])
+def test_rules_in_a_file(tmp_path, form):
+    path = tmp_path / f"rules.{form}"
+    names = list(dict.fromkeys(name for rule in RULES for name in rule))
+    if form == "json":
+        path.write_text(json.dumps(RULES))
+    elif form == "parquet":
+        pq.write_table(
+            pa.Table.from_pylist(
+                RULES, pa.schema([(n, pa.int64() if n == "at_least" else pa.string()) for n in names])
+            ),
+            path,
+        )
+    else:
+        rows = [",".join(f'"{rule[name]}"' if name in rule else "" for name in names) for rule in RULES]
+        path.write_text("\n".join([",".join(names), *rows]))
+    assert make_query({"kind": "detections", "time": "ts", "detections": str(path)}) == query(*RULES)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("none.csv", None, "cannot be read"),
+        ("rules.json", "{}", "must be a list of rules"),
+        ("rules.json", "[{", "cannot be read"),
+        ("rules.csv", "name,window,at_least\na,1 hour,many", "cannot be read"),
+        ("rules.parquet", "text", "cannot be read"),
+    ],
+)
+def test_a_file_that_cannot_be_read(tmp_path, name, text, message):
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        make_query({"kind": "detections", "time": "ts", "detections": str(tmp_path / name)})
+
+
+def test_ten_thousand_rules_are_taken():
+    many = query(*({**RULE, "name": f"rule {number}", "where": f"n = {number}"} for number in range(10_000)))
+    assert many.counters.words == 157
