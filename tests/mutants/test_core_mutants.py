@@ -275,7 +275,7 @@ MUTANTS = {
     ),
     "a decimal has no exponent where its point is a comma": (
         (text_values, "_plain_numbers", _of_digits),
-        ("test_decimals_of_locales", "test_a_number_is_read_as_its_locale_writes_it", ["de-DE"]),
+        ("test_formats_of_values", "test_a_number_is_read_as_its_locale_writes_it", ["de-DE"]),
     ),
     "the last turn is written again": (
         (TableSink, "write", lambda self, rows, number: self.table.write(rows, self.stream, number)),
