@@ -147,7 +147,7 @@ def test_other_answers_under_its_number_are_an_error(broker):
     kafka_broker.make_topic(broker, "changed")
     send_some(broker, "changed", 3, (0, 1))
     new = sink(broker, "changed")
-    with pytest.raises(EngineError, match="row 0 of micro-batch 3 is in the topic with other values: "):
+    with pytest.raises(ConfigError, match="table: has row 0 of micro-batch 3 with other values: "):
         new.write(answers(7), "one", 3)
     assert sent(broker, "changed") == whole(3)[:2]
 

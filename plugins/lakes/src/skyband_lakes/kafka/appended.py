@@ -6,7 +6,7 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 from attrs import define, field
-from skyband.errors import ConfigError, EngineError, Problem
+from skyband.errors import ConfigError, Problem
 from skyband_jobs.formats import BatchSink
 
 from skyband_lakes.kafka.delivery import TRANSACTIONAL, Delivery, Message
@@ -101,5 +101,6 @@ def _missing(answers: "pa.Table", stream: str, batch: int, sent: Sent) -> Iterat
         if row not in there:
             yield key, value, dict(zip(HEADERS, (stream, str(batch), str(row), str(len(answers))), strict=True))
         elif there[row] != value.encode():
-            message = f"row {row} of micro-batch {batch} is in the topic with other values: {there[row][:80]!r}"
-            raise EngineError(f"{message}: the job or the checkpoint is another one; start over with a new topic")
+            message = f"has row {row} of micro-batch {batch} with other values: {there[row][:80]!r}"
+            remedy = "it is of another job or checkpoint: restore them, or start over with a new topic and checkpoint"
+            raise ConfigError(Problem("table", f"{message}; {remedy}"))
