@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from skyband import EngineError, spark
 from skyband_spark.errors import sentence
-from skyband_spark.frames import pyspark_import_path
-from skyband_spark.frames.java_check import require_classic
-from skyband_spark.frames.java_process import ended_if_interrupted, how_java_ended
-from skyband_spark.frames.spill_folder import private_folder, remove_old_leftovers
+from skyband_spark.spark_session import pyspark_import_path
+from skyband_spark.spark_session.java_check import require_classic
+from skyband_spark.spark_session.java_process import ended_if_interrupted, how_java_ended
+from skyband_spark.spark_session.spill_folder import private_folder, remove_old_leftovers
 
 pyspark = pytest.importorskip("pyspark")
 

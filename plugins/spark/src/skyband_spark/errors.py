@@ -13,7 +13,7 @@ from skyband.registry.install_hints import format_comes_with
 from skyband_jobs.formats import names_of_formats
 from skyband_jobs.tables.model import Job, local_path
 
-from skyband_spark.frames.java_process import how_java_ended
+from skyband_spark.spark_session.java_process import how_java_ended
 
 _OURS = "skyband.errors."
 _FAILED_STREAM = re.compile(r"\[STREAM_FAILED\] .*? terminated with exception: ")

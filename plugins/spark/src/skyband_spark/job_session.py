@@ -20,9 +20,9 @@ from skyband_jobs.tables.model import AVAILABLE_NOW, Job, local_path
 
 from skyband_spark import program as spark
 from skyband_spark.errors import is_gone
-from skyband_spark.frames.java_check import require_classic, require_java
 from skyband_spark.frames.sharded_plan import ShardedPlan
-from skyband_spark.frames.spill_folder import PREFIX, remove_old_leftovers
+from skyband_spark.spark_session.java_check import require_classic, require_java
+from skyband_spark.spark_session.spill_folder import PREFIX, remove_old_leftovers
 from skyband_spark.warming.precompile import Warming
 
 _DEFAULTS = {"spark.ui.showConsoleProgress": "false"}

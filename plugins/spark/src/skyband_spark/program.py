@@ -27,12 +27,12 @@ from skyband_spark.backend_limits import with_names
 from skyband_spark.frames import file_rows
 from skyband_spark.frames.arrow_schema import arrow_schema
 from skyband_spark.frames.collations import collation_problems
-from skyband_spark.frames.java_check import require_classic, require_java
-from skyband_spark.frames.java_process import ended_if_interrupted
-from skyband_spark.frames.pyspark_import_path import home_without_zip
 from skyband_spark.frames.results_and_metrics import observed
 from skyband_spark.frames.sharded_plan import ShardedPlan
-from skyband_spark.frames.spill_folder import is_ours_to_say, private_folder
+from skyband_spark.spark_session.java_check import require_classic, require_java
+from skyband_spark.spark_session.java_process import ended_if_interrupted
+from skyband_spark.spark_session.pyspark_import_path import home_without_zip
+from skyband_spark.spark_session.spill_folder import is_ours_to_say, private_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Observation, SparkSession
