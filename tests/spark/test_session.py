@@ -9,8 +9,8 @@ from pathlib import Path
 import pyspark
 import pytest
 from skyband import spark
-from skyband_spark.program import FEWER_FORKS
 from skyband_spark.spark_session.pyspark_import_path import _home
+from skyband_spark.spark_session.session import FEWER_FORKS
 
 pytestmark = pytest.mark.spark
 

@@ -13,7 +13,7 @@ from skyband_jobs.job.progress import Progress
 from skyband_jobs.local.sink import Console
 from skyband_jobs.tables.model import Sink, Source
 from skyband_spark import job_session as spark_session
-from skyband_spark.program import FEWER_FORKS
+from skyband_spark.spark_session.session import FEWER_FORKS
 from skyband_spark.warming.precompile import Warming
 
 HOSTILE = "a\x1b[31m\x1b]0;title\x07\r\x1b[2K\x9b1;1H\u202eb\x00\x7f"

@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Any
 
-from skyband_spark import program
+from skyband_spark.spark_session.session import session
 
 
 @cache
@@ -12,6 +12,6 @@ def small_session() -> Any:
     local = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spark.ui.enabled": "false"}
     quiet = {"spark.ui.showConsoleProgress": "false", "spark.sql.session.timeZone": "UTC"}
     loopback = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
-    session = program.session("skyband verify", **local, **quiet, **loopback)
-    session.sparkContext.setLogLevel("OFF")
-    return session
+    started = session("skyband verify", **local, **quiet, **loopback)
+    started.sparkContext.setLogLevel("OFF")
+    return started

@@ -7,5 +7,10 @@ counts = requests.transform(spark.apply, query, backends={"sketch": "k-skb"})
 
 from skyband.lazy_names import lazy_names
 
-_PROGRAM = dict.fromkeys(("ROCKSDB", "SETTINGS", "apply", "bad_rows", "files", "session"), "program")
-__getattr__ = lazy_names(__name__, {**_PROGRAM, "preflight": "session_check", "states": "states"})
+_HOMES = {
+    **dict.fromkeys(("apply", "bad_rows", "files"), "program"),
+    **dict.fromkeys(("ROCKSDB", "SETTINGS", "session"), "spark_session.session"),
+    "preflight": "session_check",
+    "states": "states",
+}
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -21,6 +21,7 @@ from skyband_jobs.tables.model import AVAILABLE_NOW, Job, local_path
 from skyband_spark import program as spark
 from skyband_spark.errors import is_gone
 from skyband_spark.frames.sharded_plan import ShardedPlan
+from skyband_spark.spark_session import session as sessions
 from skyband_spark.spark_session.java_check import require_classic, require_java
 from skyband_spark.spark_session.spill_folder import PREFIX, remove_old_leftovers
 from skyband_spark.warming.precompile import Warming
@@ -57,7 +58,7 @@ def spark_defaults(job: Job) -> dict[str, str | None]:
     alone = _is_alone(job.spark)
     defaults: dict[str, str | None] = {**_DEFAULTS, **LOCAL} if alone else {**_DEFAULTS}
     here = alone and _keeps_files_here(job)
-    defaults |= {key: value if here else None for key, value in spark.FEWER_FORKS.items()}
+    defaults |= {key: value if here else None for key, value in sessions.FEWER_FORKS.items()}
     if alone and _is_short(job):
         defaults |= COMPILED_ONCE
     return defaults
@@ -123,7 +124,7 @@ def _own_session(
         compiles = warming is not None and warming.is_running
         progress.waiting("starting Spark" + (", and compiling kernels, once on this machine" if compiles else ""))
         with _output_to(log):
-            session = spark.session(name, **settings)
+            session = sessions.session(name, **settings)
         if warming is not None:
             warming.wait(progress)
         progress.ready()

@@ -107,7 +107,7 @@ def _plugins() -> Finding:
 
 
 def _state_store(session: Any) -> Finding:
-    from skyband_spark.program import ROCKSDB
+    from skyband_spark.spark_session.session import ROCKSDB
 
     key = "spark.sql.streaming.stateStore.providerClass"
     provider = session.conf.get(key, "Spark's default")

@@ -15,7 +15,7 @@ from skyband_jobs.programs.engines import engine_named, engine_names
 from skyband_jobs.programs.parsing import TABLES
 from skyband_jobs.tables.model import Sink, Source
 from skyband_spark.job_session import COMPILED_ONCE, LOCAL, SMALL
-from skyband_spark.program import FEWER_FORKS, GROUPED_SHARDS, SETTINGS
+from skyband_spark.spark_session.session import FEWER_FORKS, GROUPED_SHARDS, SETTINGS
 
 from skyband_specs.reference.markdown import code, docstring, fenced, line, page, parameters, section, table
 from skyband_specs.reference.usable import usable_queries, usable_roles
