@@ -30,6 +30,7 @@ from skyband_jobs.files.row_location import PlacedBatches
 from skyband_jobs.running import savepoint
 from skyband_lakes.redis import groups
 from skyband_quantiles import distances, sample_bounds
+from skyband_serve import checkpoint, turns
 from skyband_serve.files_followed import FollowedFiles
 from skyband_serve.sinks import TableSink
 from skyband_spark.frames.state_store import StateStore
@@ -115,6 +116,10 @@ def _as_long_as_it_was(self, path, modified, size, check=FollowedFiles._check_un
 def _restored_at_no_time(self, other, select, absorb=AnswerChanges.absorb):
     absorb(self, other, select)
     self._restored_at = TIME_MIN
+
+
+def _from_a_savepoint_if_it_came_from_none(self, started_from=None, begin=checkpoint.Checkpoint.begin):
+    begin(self, None if self.stream is not None and self._from is None else started_from)
 
 
 def _of_digits(texts, formats, plain=text_values._plain_numbers):
@@ -282,7 +287,19 @@ MUTANTS = {
         (
             "test_turns_done_again",
             "test_each_turn_is_there_once_from_whatever_savepoint_it_is_done_again",
-            [("table", 2, Path())],
+            [("table", 2)],
+        ),
+    ),
+    "a turn without its line end was written down": (
+        (turns, "_parsed", lambda line, parsed=turns._parsed: parsed(line.rstrip(b"\n") + b"\n")),
+        ("test_turns_written_down", "test_a_turn_that_was_not_written_down_whole_was_never_begun", None),
+    ),
+    "a stream that started from nothing goes on from a savepoint": (
+        (checkpoint.Checkpoint, "begin", _from_a_savepoint_if_it_came_from_none),
+        (
+            "test_turns_written_down",
+            "test_a_checkpoint_goes_on_from_where_its_stream_started_and_from_nowhere_else",
+            [(None, "a")],
         ),
     ),
     "a null is divided by zero": (
@@ -309,7 +326,7 @@ MUTANTS = {
 
 
 @pytest.mark.parametrize("kind", MUTANTS)
-def test_mutant_is_caught(kind, monkeypatch):
+def test_mutant_is_caught(kind, monkeypatch, tmp_path):
     (owner, name, mutant), (module, test, cases) = MUTANTS[kind]
     there = properties(module)
     for constant in ("CHUNK", "LOGGED", "CACHED"):
@@ -317,13 +334,14 @@ def test_mutant_is_caught(kind, monkeypatch):
             place = {"CHUNK": "CHUNK", "LOGGED": "MOST_LOGGED", "CACHED": "MOST_CACHED"}[constant]
             monkeypatch.setattr(there.state_store, place, getattr(there, constant))
     check = getattr(there, test)
-    patched = "monkeypatch" in check.__code__.co_varnames[: check.__code__.co_argcount]
-    given = {"monkeypatch": monkeypatch} if patched else {}
+    names = check.__code__.co_varnames[: check.__code__.co_argcount]
+    given = {name: value for name, value in (("monkeypatch", monkeypatch), ("tmp_path", tmp_path)) if name in names}
+    free = [name for name in names if name not in given]
     calls = [()] if cases is None else [case if isinstance(case, tuple) else (case,) for case in cases]
     monkeypatch.setattr(owner, name, mutant)
     with pytest.raises((AssertionError, SkybandError, json.JSONDecodeError, KeyError, pytest.fail.Exception)):
         for call in calls:
-            check(*call, **given)
+            check(**dict(zip(free, call, strict=True)), **given)
 
 
 def test_a_savepoint_named_before_its_bytes_are_on_the_disk_is_caught(tmp_path, monkeypatch):

@@ -4,7 +4,7 @@ import pytest
 from attrs import define
 from hypothesis import given
 from hypothesis import strategies as st
-from skyband.config.durations import MOST, Duration, duration, durations, parse
+from skyband.config.durations import MOST, Duration, clock_problem, duration, durations, parse
 from skyband.config.parameters import build
 from skyband.errors import ConfigError
 from skyband.windows.window_parameters import previous_problems
@@ -114,3 +114,18 @@ def test_fields_of_durations_convert_text():
     made = build(Windows, {"every": "1 second", "lengths": ["1 minute", "2 hours"]})
     assert (made.every.length, [length.length for length in made.lengths]) == (10**6, [60 * 10**6, 7200 * 10**6])
     assert made.delay == Duration(0)
+
+
+@pytest.mark.parametrize(
+    ("text", "fine"),
+    [
+        ("1 microsecond", True),
+        ("0 seconds", False),
+        ("-1 second", False),
+        ("1 row", False),
+        ("soon", False),
+        (3, False),
+    ],
+)
+def test_a_length_of_the_clock_is_above_zero_and_not_in_rows(text, fine):
+    assert (clock_problem(text) is None) == fine

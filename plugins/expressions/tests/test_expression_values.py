@@ -411,3 +411,36 @@ def test_only_a_division_of_a_number_by_zero_is_an_error(operator, kind):
                 expression.evaluate(row)
         else:
             assert expression.evaluate(row)[0].is_valid == (None not in (one, other)), (one, other)
+
+
+@pytest.mark.parametrize("rows", range(1, 6))
+def test_each_row_has_the_value_of_the_first_branch_that_it_comes_to(rows):
+    """However many come to each: compared with Python."""
+    cases = {
+        "CASE WHEN a > 1 THEN 10 WHEN a = 0 THEN b ELSE -1 END": lambda a, b: (
+            10 if a is not None and a > 1 else b if a == 0 else -1
+        ),
+        "CASE WHEN a > 1 THEN 10 WHEN b = 1 THEN 20 END": lambda a, b: (
+            10 if a is not None and a > 1 else 20 if b == 1 else None
+        ),
+        "coalesce(a, b, 7)": lambda a, b: next(value for value in (a, b, 7) if value is not None),
+        "if(a = b, a, -2)": lambda a, b: a if a is not None and a == b else -2,
+        "nullif(a, b)": lambda a, b: None if a is not None and a == b else a,
+        "greatest(a, b)": lambda a, b: max((one for one in (a, b) if one is not None), default=None),
+        "least(a, b)": lambda a, b: min((one for one in (a, b) if one is not None), default=None),
+        "a IN (0, 2) OR b = 1": lambda a, b: (
+            True if a in (0, 2) or b == 1 else None if a is None or b is None else False
+        ),
+    }
+    rng = np.random.default_rng(rows)
+    for text, expected in cases.items():
+        expression, _ = parse_column(f"{text} AS value")
+        for _ in range(12):
+            pairs = [tuple([None, 0, 1, 2][one] for one in rng.integers(0, 4, 2)) for _ in range(rows)]
+            batch = pa.record_batch(
+                {
+                    name: pa.array(column, pa.int64())
+                    for name, column in zip("ab", zip(*pairs, strict=False), strict=False)
+                }
+            )
+            assert expression.evaluate(batch).to_pylist() == [expected(*pair) for pair in pairs], (text, pairs)

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 from skyband_quantiles.ranks import BILLION
 from skyband_quantiles.sample_answers import of_sample, smallest
-from skyband_quantiles.sample_bounds import count_around, ranks_around, share_around
+from skyband_quantiles.sample_bounds import count_around, ranks_around, sample_size, share_around
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7, 40, 120])
@@ -108,3 +108,12 @@ def test_the_smallest_numbers_are_among_the_few_that_are_checked(size, kind):
     assert np.sort(few)[:size].tolist() == np.sort(scores)[:size].tolist()
     assert (values == few.astype(np.float64)).all()
     assert kind != "random" or len(few) < 2 * size + 400
+
+
+@pytest.mark.parametrize("epsilon", [0.001, 0.02, 0.05, 0.3])
+@pytest.mark.parametrize("delta", [1e-9, 0.05, 0.5])
+def test_the_size_of_a_sample_is_the_least_that_hoeffding_allows(epsilon, delta):
+    """The k-th number is not part of the sample, which has one row less."""
+    rows = sample_size(epsilon, delta) - 1
+    assert 2 * math.exp(-2 * rows * epsilon**2) <= delta * (1 + 1e-9)
+    assert 2 * math.exp(-2 * (rows - 1) * epsilon**2) > delta

@@ -102,21 +102,6 @@ def test_where_both_are_damaged_nothing_starts(folder, name):
     assert sorted(path.name for path in (folder / "counts").iterdir()) == before
 
 
-@pytest.mark.parametrize("end", [0, 1, 9, 30])
-def test_a_turn_that_was_not_written_down_whole_was_never_begun(tmp_path, end):
-    log = TurnLog(tmp_path / "turns" / "000000.log")
-    for number in (1, 2):
-        log.append(Turn(number, rows=[["a file", number, 7]], tick=5, started=3))
-    log.close()
-    lines = log.path.read_bytes().splitlines(keepends=True)
-    log.path.write_bytes(lines[0] + lines[1][:end])
-    assert turns_in(log.path) == [Turn(1, rows=[["a file", 1, 7]], tick=5, started=3)]
-    again = TurnLog(log.path)
-    again.append(Turn(2, finish=True))
-    again.close()
-    assert turns_in(log.path)[1:] == [Turn(2, finish=True)]
-
-
 @pytest.mark.parametrize("change", [lambda line: line.replace(b"7", b"8"), lambda _: b"", lambda line: line + line])
 def test_a_damaged_turn_before_the_last_is_an_error(tmp_path, change):
     log = TurnLog(tmp_path / "000000.log")
