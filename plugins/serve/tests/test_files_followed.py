@@ -230,3 +230,14 @@ def test_a_file_that_is_not_as_it_was_listed_is_an_error(folder, change):
     said = "cannot be read" if change == "gone" else "has changed since the stream took it"
     with pytest.raises(EngineError, match=rf"3\.json' {said}"):
         source.batches(part, None, None)
+
+
+@pytest.mark.parametrize(("most", "behind"), [(None, [True, True, False]), (2, [False] * 3)])
+def test_a_backlog_does_not_wait_for_the_trigger_unless_the_job_limits_it(folder, monkeypatch, most, behind):
+    monkeypatch.setattr(files_followed, "_BYTES_A_TURN", 4)
+    source = FollowedFiles(Source("json", str(folder / "in"), stream=True), most, None)
+    for expected in behind:
+        part = source.next_part()
+        assert len(part) == 2
+        source.took(part)
+        assert source.is_behind == expected

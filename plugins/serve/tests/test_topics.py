@@ -1,5 +1,6 @@
 """A service that follows a topic: kills, a broker and a database that go away for a while, bad messages and rules."""
 
+import datetime
 import json
 import signal
 import sqlite3
@@ -112,6 +113,23 @@ def test_a_broker_and_a_database_that_are_away_for_a_while_lose_nothing(tmp_path
     assert service(tmp_path, "-m", "skyband", "serve", "job.toml", *AT_END).returncode == 0
     assert rows(tmp_path, "live") == rows(tmp_path, "calm") != []
     assert rows(tmp_path, "bad_live") == rows(tmp_path, "bad_calm") != []
+
+
+def test_a_backlog_does_not_wait_for_the_trigger(tmp_path, broker, topic):
+    start = datetime.datetime(2026, 1, 1)
+    times = ((start + datetime.timedelta(seconds=number / 5)).isoformat() for number in range(60_000))
+    kafka_broker.send(broker[0], topic, (f'{{"ts": "{at}Z", "client": "c", "status": 200}}' for at in times))
+    write_job(tmp_path, broker, topic, "live")
+    job = (tmp_path / "job.toml").read_text().replace(", maxOffsetsPerTrigger = 100", "") + 'trigger = "1 hour"\n'
+    (tmp_path / "job.toml").write_text(job)
+    with (tmp_path / "said").open("wb") as said:
+        running = subprocess.Popen([sys.executable, "-m", "skyband", "serve", "job.toml"], cwd=tmp_path, stderr=said)
+        try:
+            later = "2026-01-01 01:30:00"
+            wait_for(running, tmp_path, lambda: any(later in row for row in rows(tmp_path, "live")))
+        finally:
+            running.terminate()
+            running.wait(60)
 
 
 def wait_for(running, folder, condition):

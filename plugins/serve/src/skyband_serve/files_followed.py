@@ -127,6 +127,10 @@ class FollowedFiles(FollowedSource):
         return self._was_whole
 
     @property
+    def is_behind(self) -> bool:
+        return self.most is None and bool(self._waiting)
+
+    @property
     def _path(self) -> Path:
         path = file_path(self.source.path or "")
         assert path is not None  # checked with the job

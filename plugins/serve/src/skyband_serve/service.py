@@ -218,10 +218,15 @@ class Service:
                 self._intend(turn)
                 self._do(turn)
             self._save_now_and_then()
-            rest = every - (time.monotonic() - begun)
-            self.signals.wait(0 if ends else max(rest, 0 if turn is not None else _POLL))
+            self.signals.wait(0 if ends else self._rest(every - (time.monotonic() - begun), turn))
         self.totals.stopped = self.signals.stop
         self._save()
+
+    def _rest(self, until_trigger: float, turn: Turn | None) -> float:
+        """Seconds until it looks for rows again: a backlog, and rows on their way, do not wait for the trigger."""
+        if turn is None:
+            return max(until_trigger, _POLL) if self.source.caught_up else _POLL
+        return 0 if self.source.is_behind else max(until_trigger, 0)
 
     def _next_turn(self) -> Turn | None:
         """The next turn; None where there is nothing to do."""

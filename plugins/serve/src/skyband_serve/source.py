@@ -44,6 +44,14 @@ class FollowedSource(ABC):
         return True
 
     @property
+    def is_behind(self) -> bool:
+        """Whether more waits than a turn takes of its own accord: then the next one does not wait for the trigger.
+
+        A limit in the job's options, such as `maxFilesPerTrigger`, is for each trigger.
+        """
+        return False
+
+    @property
     def lag(self) -> Mapping[str, int]:
         """Rows that wait, by partition, where that is known."""
         return {}

@@ -43,6 +43,12 @@ class FollowedTable(FollowedSource):
         return self.followed.caught_up
 
     @property
+    def is_behind(self) -> bool:
+        if any(name.lower().endswith("pertrigger") for name in self.source.options):
+            return False
+        return sum(self.lag.values()) > _ROWS_A_TURN if self.lag else not self.caught_up
+
+    @property
     def lag(self) -> Mapping[str, int]:
         return self.followed.lag
 
