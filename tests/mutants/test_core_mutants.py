@@ -33,6 +33,7 @@ from skyband_quantiles import distances, sample_bounds
 from skyband_serve import checkpoint, turns
 from skyband_serve.files_followed import FollowedFiles
 from skyband_serve.sinks import TableSink
+from skyband_serve.web import query_string
 from skyband_spark.frames.state_store import StateStore
 from skyband_totals.row_features.features_table import FeaturesTable
 
@@ -300,6 +301,14 @@ MUTANTS = {
             "test_turns_written_down",
             "test_a_checkpoint_goes_on_from_where_its_stream_started_and_from_nowhere_else",
             [(None, "a")],
+        ),
+    ),
+    "the first of several values counts": (
+        (query_string, "_value", lambda option, texts: query_string._one(option, texts[0])),
+        (
+            "test_query_string",
+            "test_what_may_be_given_once_is_refused_twice_and_what_may_be_given_often_keeps_its_order",
+            [3],
         ),
     ),
     "a null is divided by zero": (
