@@ -194,7 +194,15 @@ def test_the_failure_in_the_conformance_guide_is_what_its_program_prints(guide):
 
 
 @pytest.mark.parametrize(
-    "name", ["ask/deduplicate.md", "ask/latencies.md", "ask/questions.md", "ask/states.md", "run/latency.md"]
+    "name",
+    [
+        "ask/deduplicate.md",
+        "ask/detections.md",
+        "ask/latencies.md",
+        "ask/questions.md",
+        "ask/states.md",
+        "run/latency.md",
+    ],
 )
 def test_the_programs_of_a_guide_print_what_it_shows(name, guide):
     """Each program together with those before it; what it prints follows it, where it prints."""

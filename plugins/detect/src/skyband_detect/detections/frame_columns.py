@@ -1,5 +1,7 @@
 """The frame columns of detections: which counters each row is in, and the hashes of its keys and values."""
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 from skyband.arrays import Array, UInt64
@@ -7,15 +9,15 @@ from skyband.columns.hashing import hash_columns
 from skyband.columns.state_frame_checks import check_named, check_whole
 from skyband.errors import SnapshotError
 from skyband.queries.carried_columns import carry_columns
-from skyband_expressions.row_conditions import rows_that_meet
 
+from skyband_detect.detections.conditions import rows_by_condition
 from skyband_detect.detections.counters import WORD, Counters, bits_column, key_column, value_column
 
 
 def encode(counters: Counters, carry: tuple[str, ...], batch: pa.RecordBatch) -> dict[str, pa.Array]:
     """The columns of a batch; carry: all columns that answers need of a row."""
-    meets = {where: rows_that_meet(where, batch).astype(np.bool_) for where in counters.wheres}
-    columns, whole = dict[str, pa.Array](), dict[tuple[str, ...], Array]()
+    meets = dict(rows_by_condition(counters.wheres, batch))
+    columns, whole = dict[str, pa.Array](), dict[tuple[str, ...], Array | None]()
     for name_of, groups in ((key_column, counters.keys), (value_column, counters.values)):
         for number, names in enumerate(groups):
             arrays = [batch.column(name) for name in names]
@@ -24,10 +26,13 @@ def encode(counters: Counters, carry: tuple[str, ...], batch: pa.RecordBatch) ->
     for word in range(counters.words):
         bits: UInt64 = np.zeros(len(batch), np.uint64)
         for bit, counter in enumerate(counters.all[word * WORD : (word + 1) * WORD]):
-            inside = np.ones(len(batch), np.bool_) if counter.where is None else meets[counter.where]
+            rows: Any = slice(None) if counter.where is None else meets[counter.where]
+            inside = np.uint64(1 << bit)
             for names in (counter.key, counter.values):
-                inside = inside & whole[names] if names else inside
-            bits |= inside.astype(np.uint64) << np.uint64(bit)
+                valid = whole.get(names)
+                if valid is not None:
+                    inside = inside * valid[rows]
+            bits[rows] |= inside
         columns[bits_column(word)] = pa.array(bits)
     return columns | carry_columns(carry, batch)
 
@@ -45,10 +50,7 @@ def check(counters: Counters, frame: pa.RecordBatch) -> None:
             raise SnapshotError(f"contradicts itself: {bits_column(word)}: there are only {len(counters.all)} counters")
 
 
-def _without_nulls(columns: list[pa.Array]) -> Array:
-    """bool[n]: the rows without a null in any of the columns."""
-    whole = np.ones(len(columns[0]), np.bool_)
-    for column in columns:
-        if column.null_count:
-            whole &= ~column.is_null().to_numpy(zero_copy_only=False)
-    return whole
+def _without_nulls(columns: list[pa.Array]) -> Array | None:
+    """uint64[n]: 1 for the rows without a null in any of the columns, else 0; None if there are no nulls."""
+    valid = [column.is_valid().to_numpy(zero_copy_only=False) for column in columns if column.null_count]
+    return np.all(valid, axis=0).astype(np.uint64) if valid else None

@@ -16,7 +16,8 @@ from skyband.queries.time_columns import moments
 from skyband.registry import Binding
 from skyband.state_validation import StateReader
 
-from skyband_detect.detections.counters import WORD, bits_column, bounds_of, key_column, value_column
+from skyband_detect.detections.counter_rows_kernel import rows_by_counter
+from skyband_detect.detections.counters import bits_column, bounds_of, key_column, value_column
 from skyband_detect.detections.key_texts import key_texts
 from skyband_detect.newest.last_times import LastTimes
 from skyband_detect.role import NO_LIMIT, Crossings, KeyCounter
@@ -93,9 +94,10 @@ class DetectionsProcessor(GroupProcessor):
     def _alerts(self, rows: Rows) -> _Alerts:
         """The rows that cross, by counter."""
         pieces = [_Alerts(*[np.empty(0, np.int64)] * 5)]
+        bits = np.stack([rows[bits_column(word)] for word in range(self._all.words)])
+        begins, all_rows = rows_by_counter(bits, len(self._all.all))
         for number, counter in enumerate(self._all.all):
-            bit = np.uint64(1 << number % WORD)
-            inside = np.flatnonzero(rows[bits_column(number // WORD)] & bit)
+            inside = all_rows[begins[number] : begins[number + 1]]
             if not len(inside):
                 continue
             times, keys = rows.times[inside], self._keys(rows, counter.key)[inside]

@@ -54,6 +54,8 @@ class Detections(Query):
     A row with a null in a rule's key, or in the columns of distinct values, is not counted by that rule. Rules that
     have the same condition, key and measure share one counter, so a tenth bound of the same count costs little. A
     counter keeps the newest times or values of each key, one more than the largest bound, however many rows there are.
+    A condition that requires a word of a column of text, such as action = 'login' AND port > 1024, is evaluated on the
+    rows with that word only: hundreds of such conditions cost little more than one.
 
     A row is answered when the watermark passes its time, which is when a later row comes, and with `delay` one that
     much later. With several shards, each row goes to the shards of its keys. With `by`, each group is counted
