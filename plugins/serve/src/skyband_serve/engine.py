@@ -12,7 +12,7 @@ from skyband_jobs.job.checked_job import CheckedJob
 from skyband_jobs.job.progress import Progress, Totals
 from skyband_jobs.local.engine import LocalJobs
 from skyband_jobs.programs.parsing import read_job
-from skyband_jobs.running.savepoint import check_sources, checkpoint_of, read
+from skyband_jobs.running.savepoint import check_sources, checkpoint_of, make_folder, read
 from skyband_jobs.tables.model import Sink, Source, local_path
 
 from skyband_serve.settings import ServeSettings
@@ -79,7 +79,7 @@ class ServeEngine(LocalJobs):
         settings = job.own.get("serve") or ServeSettings()
         board = Board(job, settings)
         folder = checkpoint_of(job)
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         with in_use(folder), listening() as signals, serving(job, board, settings, progress):
             checkpoint = Checkpoint(folder, durable=settings.durability == "disk")
             check_goes_on(job, folder, self.name, checkpoint.has_turns)

@@ -14,7 +14,7 @@ from skyband_jobs.formats import BatchSink, names_of_formats
 from skyband_jobs.job.progress import Progress
 from skyband_jobs.local.sink import Console
 from skyband_jobs.local.sink_parts import holds_something, write_table
-from skyband_jobs.running.savepoint import sync_folder
+from skyband_jobs.running.savepoint import make_folder, sync_folder
 from skyband_jobs.tables.model import Job, Sink, local_path
 from skyband_jobs.tables.table_location import ability_of, place_of
 from skyband_jobs.tables.table_sink import check_columns, is_free, sink_of, told_of_sink
@@ -101,7 +101,7 @@ class FolderSink(TurnSink):
         assert folder is not None  # checked with the job
         own = cls(folder, sink)
         with own._system_errors():
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             owner = own._owner()
             if owner is None and holds_something(folder):
                 what = "has files that this stream did not write"

@@ -14,7 +14,7 @@ from zlib import crc32
 
 from attrs import asdict, frozen
 from skyband.errors import SnapshotError
-from skyband_jobs.running.savepoint import sync_folder
+from skyband_jobs.running.savepoint import make_folder, sync_folder
 
 _DAMAGED = "restore it from a backup, or start the stream with a new checkpoint and a new sink"
 
@@ -43,7 +43,7 @@ class TurnLog:
 
     def __init__(self, path: Path, durable: bool = True) -> None:
         self.path, self._durable = path, durable
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         self._end = _parse(path)[1] if path.exists() else 0
         self._file = path.open("ab", buffering=0)
         self._file.truncate(self._end)

@@ -257,6 +257,14 @@ def to_disk(folder: Path) -> None:
             sync_folder(path)
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder and those that it is in, with their names on disk when this returns."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in missing:
+        sync_folder(path.parent)
+
+
 def sync_folder(folder: Path) -> None:
     """Flush the names in a folder to disk: without this, a rename may be gone after a power loss."""
     if sys.platform == "win32":  # cannot open a folder
