@@ -45,7 +45,7 @@ class FollowedSource(ABC):
 
     @property
     def is_behind(self) -> bool:
-        """Whether more waits than a turn takes of its own accord: then the next one does not wait for the trigger.
+        """Whether more waits than one turn takes: then the next turn does not wait for the trigger.
 
         A limit in the job's options, such as `maxFilesPerTrigger`, is for each trigger.
         """
