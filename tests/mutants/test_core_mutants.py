@@ -18,6 +18,7 @@ from skyband.operator import bad_rows, waiting_rows
 from skyband.operator.answer_changes import AnswerChanges
 from skyband.operator.operator import Operator
 from skyband.roles import object_ranker
+from skyband.rules import rule_rows
 from skyband.states.coverage import Coverage
 from skyband.watermark import EventTimeProgress
 from skyband.windows.calendar_schedule import CalendarSchedule
@@ -302,6 +303,10 @@ MUTANTS = {
             "test_a_checkpoint_goes_on_from_where_its_stream_started_and_from_nowhere_else",
             [(None, "a")],
         ),
+    ),
+    "what has ended is ended again": (
+        (rule_rows, "_ends_of_nothing", lambda versions, ends: []),
+        ("test_ends_of_rules", "test_an_end_is_refused_where_no_rule_of_its_name_is_in_force", None),
     ),
     "the first of several values counts": (
         (query_string, "_value", lambda option, texts: query_string._one(option, texts[0])),

@@ -45,3 +45,14 @@ def test_the_first_value_that_is_not_in_the_format_is_told(kind, good, formats, 
     assert raised.value.row == place
     right, errors = typed_where_right(batch, pa.schema([("d", kind)]), formats)
     assert len(right) == place + 1 and [error.row for error in errors] == [place, place + 2]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [pa.int32(), pa.float64(), pa.decimal128(9, 2), pa.bool_(), pa.date32(), pa.timestamp("us", "UTC"), pa.string()],
+    ids=str,
+)
+def test_nothing_between_quotes_is_a_text_and_no_other_value(kind):
+    batch = pa.record_batch({"d": pa.array(["", " ", None])})
+    (column,) = typed(batch, pa.schema([("d", kind)])).columns
+    assert column.to_pylist() == (["", " ", None] if kind == pa.string() else [None] * 3)

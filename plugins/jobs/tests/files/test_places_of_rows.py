@@ -57,7 +57,8 @@ def text_of(format, kinds, chance):
 def drawn(chance, format, path):
     kinds = chance.choices([*KINDS, "none"], [9, 3, 2, 2, 2, 1, 1, 1], k=60)
     text, places = text_of(format, kinds, chance)
-    path.write_text(text, newline="")
+    mark = chance.choice(["", "\ufeff"])  # as some programs write before UTF-8
+    path.write_text(mark + text, "utf-8", newline="")
     return kinds, places
 
 
