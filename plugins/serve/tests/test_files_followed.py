@@ -101,6 +101,18 @@ def test_files_that_come_meanwhile_are_not_read_by_one_that_ends(folder):
     assert waiting(following) == ["new.json"]
 
 
+def test_a_folder_that_is_gone_has_no_files(folder):
+    source = followed(folder)
+    source.took(source.next_part())
+    (folder / "in").rename(folder / "away")
+    source._next_listing = 0
+    assert source.next_part() is None and source.caught_up
+    (folder / "away").rename(folder / "in")
+    (folder / "in" / "new.json").write_text("{}")
+    source._next_listing = 0
+    assert waiting(source) == ["new.json"]
+
+
 DAY = 86_400
 
 

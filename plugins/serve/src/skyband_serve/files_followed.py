@@ -13,11 +13,12 @@ from urllib.parse import quote, unquote
 
 from attrs import define, evolve, field
 from skyband.errors import ConfigError, EngineError, Problem, SnapshotError, problems_within
-from skyband_jobs.files.file_listing import data_files
+from skyband_jobs.files.file_listing import data_files, is_pattern
 from skyband_jobs.files.row_location import PlacedBatches
 from skyband_jobs.files.source_files import Files, open_files
 from skyband_jobs.running.savepoint import Position, source_facts
 from skyband_jobs.tables.model import Source, file_path
+from skyband_jobs.tables.store_paths import StorePath
 
 from skyband_serve.source import FollowedSource
 
@@ -99,6 +100,8 @@ class FollowedFiles(FollowedSource):
                     status = path.stat()
                     new.append([name, status.st_mtime_ns // 1_000_000, status.st_size])
             self._was_whole = True
+        if not self._was_whole and not self._is_there:
+            self._was_whole = True  # there is nothing to list
         if self._was_whole and begun >= self._next_trim:
             self._next_trim = begun + _TRIMMED_EVERY
             self._forget(names)
@@ -129,6 +132,11 @@ class FollowedFiles(FollowedSource):
     @property
     def is_behind(self) -> bool:
         return self.most is None and bool(self._waiting)
+
+    @property
+    def _is_there(self) -> bool:
+        """Whether there is anything to list, as far as this machine knows."""
+        return isinstance(self._path, StorePath) or is_pattern(self._path) or self._path.exists()
 
     @property
     def _path(self) -> Path:
