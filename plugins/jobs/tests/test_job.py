@@ -253,7 +253,7 @@ def test_a_stream_with_all_it_needs_has_no_problem(job):
         ),
         (
             "sink.format=jdbc",
-            "sink.format: the local engine writes parquet, csv, json, console, delta, iceberg and sql (got 'jdbc')",
+            "writes parquet, csv, json, console, delta, iceberg, kafka and sql (got 'jdbc')",
         ),
         ("sink.path=hdfs://x/y", "sink.path: the local engine writes only to this machine"),
     ],

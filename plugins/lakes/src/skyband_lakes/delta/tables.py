@@ -224,5 +224,8 @@ def _errors_as_problems(place: str) -> Iterator[None]:
     errors = DELTA.imported("exceptions")
     try:
         yield
-    except (errors.DeltaError, errors.DeltaProtocolError, OSError) as error:
+    except Exception as error:
+        known = errors.DeltaError, errors.DeltaProtocolError, OSError
+        if not isinstance(error, known) and type(error) is not Exception:  # which deltalake 1.0 raises of a damaged log
+            raise
         raise ConfigError(Problem(place, f"the Delta table: {words_of(error)}")) from error
