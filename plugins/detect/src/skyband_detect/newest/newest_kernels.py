@@ -74,9 +74,11 @@ def begin_key(rings: Rings, slot: int, key: Any, exponent: int) -> None:
 
 
 @nested_njit
-def has_room(rings: Rings, most: int) -> bool:
-    """Whether any key may be new, and its ring may grow from the smallest to the largest."""
-    return 8 * (rings.meta[COUNT] + 1) <= 5 * len(rings.table) and rings.meta[USED] + 4 * (most + 1) <= len(rings.times)
+def has_room(rings: Rings, slot: int, count: int, most: int) -> bool:
+    """Whether a key, which may be new, may get `count` more entries, its ring growing by powers of two."""
+    entries = min((rings.table[slot, SIZE] >> 6) + count, most + 1)
+    has_slot = 8 * (rings.meta[COUNT] + 1) <= 5 * len(rings.table)
+    return has_slot and rings.meta[USED] + 4 * entries <= len(rings.times)
 
 
 @nested_njit
@@ -154,13 +156,13 @@ def push_rows(
     while stop < len(order):
         begin, first = stop, order[stop]
         time, key = times[first], keys[first]
-        if crossed + len(asks.windows) > len(crossings) or not has_room(rings, most):
-            return begin, crossed
         stop += 1
         while stop < len(order) and times[order[stop]] == time and keys[order[stop]] == key:
             stop += 1
         count = stop - begin
         slot = slot_of(rings.table, key)
+        if crossed + len(asks.windows) > len(crossings) or not has_room(rings, slot, count, most):
+            return begin, crossed
         if rings.table[slot, PLACE] == FREE:
             begin_key(rings, slot, key, 0)
         place, head, size = rings.table[slot, PLACE], rings.table[slot, HEAD], rings.table[slot, SIZE] >> 6
@@ -219,12 +221,12 @@ def push_values(  # noqa: C901 - a numeric kernel is one loop
     while stop < len(order):
         begin, first = stop, order[stop]
         time, key = times[first], keys[first]
-        if crossed + len(asks.windows) > len(crossings) or not has_room(rings, most):
-            return begin, crossed
         stop += 1
         while stop < len(order) and times[order[stop]] == time and keys[order[stop]] == key:
             stop += 1
         slot = slot_of(rings.table, key)
+        if crossed + len(asks.windows) > len(crossings) or not has_room(rings, slot, stop - begin, most):
+            return begin, crossed
         if rings.table[slot, PLACE] == FREE:
             begin_key(rings, slot, key, 0)
         place, head, size = rings.table[slot, PLACE], rings.table[slot, HEAD], rings.table[slot, SIZE] >> 6

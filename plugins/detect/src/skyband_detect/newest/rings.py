@@ -68,7 +68,7 @@ class NewestTimes:
             if crossed + len(bounds.windows) > len(crossings):
                 crossings = np.concatenate([crossings, np.empty_like(crossings)])
             else:
-                self._make_room(int(times[order[start]]) - self._longest + 1)
+                self._make_room(int(times[order[start]]) - self._longest + 1, len(order) - start)
 
     def entries(self, since: int) -> Entries:
         """The entries from a time on."""
@@ -83,21 +83,21 @@ class NewestTimes:
         places = np.arange(total) + np.repeat(starts[order] - (np.cumsum(sizes) - sizes), sizes)
         return Entries(keys[order], sizes, times[places], values[places] if self._distinct else values)
 
-    def load(self, entries: Entries) -> None:
-        """Hold these entries, and no others."""
-        self._rings = self._free(2 * len(entries.keys), 2 * _places(entries.sizes))
+    def load(self, entries: Entries, more: int = 0) -> None:
+        """Hold these entries, and no others, with room for `more` of one key."""
+        largest = min(int(entries.sizes.max(initial=0)) + more, self._most + 1)
+        self._rings = self._free(2 * len(entries.keys), 2 * _places(entries.sizes) + 4 * largest)
         fill(self._rings, *map(read_only, (entries.keys, entries.sizes, entries.times, entries.values)))
 
-    def _make_room(self, since: int) -> None:
-        """Forget entries from before a time, and take room for twice as many as remain."""
-        self.load(self.entries(since))
+    def _make_room(self, since: int, more: int) -> None:
+        """Forget entries from before a time, and take room for twice as many as remain, and for `more` of one key."""
+        self.load(self.entries(since), more)
 
     def _free(self, keys: int, places: int) -> Rings:
-        """Empty rings with room for this many keys and places of entries, and for one more key of any size."""
-        slots, room = _FEWEST_SLOTS, _FEWEST_PLACES
+        """Empty rings with room for this many keys and places of entries, and for one more key."""
+        slots, room = _FEWEST_SLOTS, max(_FEWEST_PLACES, places)
         while 5 * slots < 8 * (keys + 1):
             slots *= 2
-        room = max(room, places + 4 * (self._most + 1))
         table = np.zeros((slots, 4), np.int64)
         table[:, PLACE] = -1
         meta = np.full(LISTS + _SIZES, NO_PLACE, np.int64)
