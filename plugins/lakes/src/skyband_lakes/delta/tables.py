@@ -225,7 +225,7 @@ def _errors_as_problems(place: str) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        known = errors.DeltaError, errors.DeltaProtocolError, OSError
-        if not isinstance(error, known) and type(error) is not Exception:  # which deltalake 1.0 raises of a damaged log
+        kinds = errors.DeltaError, errors.DeltaProtocolError, OSError
+        if not isinstance(error, kinds) and type(error) is not Exception:  # which deltalake 1.0 raises of a damaged log
             raise
         raise ConfigError(Problem(place, f"the Delta table: {words_of(error)}")) from error
