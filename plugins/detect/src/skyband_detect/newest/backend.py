@@ -35,8 +35,9 @@ class Newest(KeyCounter):
     Complexity
     ----------
     A row costs O(1) and O(1) for each bound; of distinct values O(min(most, values of the key)), and O(1) for each
-    bound. Memory is 8 bytes for each time, 16 for each value, in rings of a power of two, and about 70 bytes for each
-    key; 16 to 50 bytes for each key that was seen. Keys without a row in `longest` are forgotten.
+    bound. A state is 16 bytes for each key and 8 for each time or 16 for each value; in memory, in rings of a power
+    of two, it takes up to four times that. For unseen keys it is 16 bytes a key. Keys without a row in `longest` are
+    forgotten.
 
     References
     ----------
