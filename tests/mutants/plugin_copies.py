@@ -9,8 +9,12 @@ from shutil import copytree
 
 TESTS = """
 import sys
+import numpy as np
 import pytest
+from skyband.kernels import kskyband_kernels
 
+# Kernels read the fields of an item as attributes: without numba, only numpy's records have those.
+kskyband_kernels.ITEM = np.dtype((np.record, kskyband_kernels.ITEM))
 package = __import__(sys.argv[2])
 assert package.__file__.startswith(sys.argv[1]), "the copy is not what is tried"
 print("begun", flush=True)

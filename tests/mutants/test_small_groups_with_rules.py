@@ -32,7 +32,11 @@ MUTANTS = {
     "a rule has the k of the largest": (f"{TOTALS}.py", "np.minimum(step.k, self._k)", "self._k"),
     "rows go that a larger k would have": (f"{WORKLOADS}.py", "most_k or int(self._k.max())", "2"),
     "a group's rules stand before those for all": (TABLE, "np.lexsort((every.rule, every.at, of))", "np.argsort(of)"),
-    "of many spans the first pieces only": (TABLE, "pieces = -(-most // _AT_ONCE)", "pieces = np.minimum(most, 1)"),
+    "of many spans the first pieces only": (
+        TABLE,
+        "piece + 1 < pieces[number], begin + step",
+        "pieces[number] > 1, begins[number] + step",
+    ),
     "silences are no shorter for rows held": (
         TABLE,
         "np.sort(np.concatenate([lasts, times]))",

@@ -156,7 +156,8 @@ def test_a_look_lets_go_of_no_group_before_its_pass(kind):
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_table_answers_rules_as_processors_do(case, monkeypatch):
-    assert sum(compared(case, seed, most, monkeypatch, 40, size) for seed, most, size in [(3, 512, 0), (4, 3, 5)]) > 0
+    runs = [(3, 512, 0), (4, 3, 5), (6, 5, 5)]
+    assert sum(compared(case, seed, most, monkeypatch, 40, size) for seed, most, size in runs) > 0
 
 
 @pytest.mark.slow
