@@ -140,7 +140,10 @@ def _days_of(year: _NUMBERS, month: _NUMBERS, day: _NUMBERS) -> tuple[_NUMBERS, 
     """Days since 1970, and which of them exist in the calendar."""
     valid = (month >= 1) & (month <= 12)
     months = ((year - 1970) * 12 + np.where(valid, month, 1) - 1).astype("datetime64[M]")
-    first, beyond = (month_start.astype("datetime64[D]").astype(np.int64) for month_start in (months, months + 1))
+    first, beyond = (
+        month_start.astype("datetime64[D]").astype(np.int64)
+        for month_start in (months, months + np.timedelta64(1, "M"))
+    )
     return first + day - 1, valid & (day >= 1) & (day <= beyond - first)
 
 
