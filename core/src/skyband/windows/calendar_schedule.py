@@ -249,8 +249,8 @@ def _earlier(clock_times: Int64, length: CalendarLength, sign: int = 1) -> Int64
     dates = clock_times.astype("datetime64[us]")
     month = dates.astype("datetime64[M]")
     within = dates.astype(np.int64) - month.astype("datetime64[us]").astype(np.int64)
-    target = month - sign * months
-    most = (target + 1).astype("datetime64[D]") - target.astype("datetime64[D]")
+    target = month - np.timedelta64(sign * months, "M")
+    most = (target + np.timedelta64(1, "M")).astype("datetime64[D]") - target.astype("datetime64[D]")
     days = np.minimum(within // _DAY, most.astype(np.int64) - 1)
     moments: Int64 = target.astype("datetime64[us]").astype(np.int64) + days * _DAY + within % _DAY
     return moments
