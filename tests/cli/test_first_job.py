@@ -67,7 +67,7 @@ def test_the_job_that_is_proposed_answers_and_so_do_the_others(folder, monkeypat
         assert "600" in ran.stderr, "all rows are read"
         assert " late" not in ran.stderr, "the delay is that of the rows"
         kinds.append(tomllib.loads(one)["query"]["kind"])
-    assert kinds == sorted({"detections", "distinct-count", "heavy-hitters", "quantiles", "top-k-workload"})
+    assert kinds == sorted({"distinct-count", "heavy-hitters", "quantiles", "top-k-workload"})
 
 
 @pytest.mark.parametrize("name", FORMS)

@@ -25,7 +25,7 @@ from .documents import blocks
 pytestmark = pytest.mark.spark
 
 NIGHTLY, RATE, DELTA, NAMED = blocks("run/sources.md", "toml")
-KAFKA, BOARD, TOPIC = blocks("run/kafka.md", "toml")
+KAFKA, LOG, BOARD, TOPIC = blocks("run/kafka.md", "toml")
 LAKE, SQL, REDIS, ICEBERG = (
     block for page in ("delta", "databases", "redis", "iceberg") for block in blocks(f"run/{page}.md", "toml")
 )

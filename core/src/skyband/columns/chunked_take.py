@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Int64
-from skyband.columns.ids import numbers_column
+from skyband.columns.integer_ids import numbers_column
 
 
 def take(column: pa.Array, places: Int64) -> pa.Array:

@@ -3,8 +3,6 @@
 Integers are their own ids. Other values are identified by their hash: `values_by_id` keeps the values behind it.
 """
 
-from functools import lru_cache
-
 import numpy as np
 import pyarrow as pa
 
@@ -12,10 +10,10 @@ from skyband.arrays import Array, Int64
 from skyband.columns import keyed_frames
 from skyband.columns.dictionaries import is_dictionary_of_text, with_wide_codes
 from skyband.columns.hashing import hash_column, is_hashable
+from skyband.columns.integer_ids import SIGN, integers_of, is_integer_id
 from skyband.columns.keyed_frames import plain_type
 from skyband.columns.rows import Rows
 
-SIGN = np.uint64(1 << 63)
 PLAIN = "a plain value such as a string or a number"
 """The types that `is_plain` accepts, in words."""
 
@@ -23,11 +21,6 @@ PLAIN = "a plain value such as a string or a number"
 def is_plain(kind: pa.DataType) -> bool:
     """Whether values of this type are plain, so that they can name something."""
     return is_hashable(plain_type(kind))
-
-
-def is_integer_id(kind: pa.DataType) -> bool:
-    """Whether ids determine values of this type and keep their order: integers."""
-    return pa.types.is_integer(kind)
 
 
 def to_ids(column: pa.Array) -> tuple[Int64, pa.Array | None]:
@@ -55,20 +48,3 @@ def id_values(rows: Rows, kind: pa.DataType) -> pa.Array:
 def values_as(values: pa.Array | Array, kind: pa.DataType) -> pa.Array:
     """Values of a frame's column, where floats are numpy, in their own type."""
     return (pa.array(values) if isinstance(values, np.ndarray) else values).cast(kind)
-
-
-def integers_of(ids: Int64, kind: pa.DataType) -> pa.Array:
-    """The integers for ids from `to_ids`."""
-    if kind == pa.uint64():
-        return numbers_column(ids.view(np.uint64) ^ SIGN)
-    plain = numbers_column(ids)
-    return plain if kind == pa.int64() else plain.cast(kind)
-
-
-_arrow_type = lru_cache(maxsize=64)(pa.from_numpy_dtype)
-
-
-def numbers_column(values: Array) -> pa.Array:
-    """Numbers as a column that shares their memory: `pa.array` would import pandas if installed."""
-    shared = np.ascontiguousarray(values)
-    return pa.Array.from_buffers(_arrow_type(shared.dtype), len(shared), [None, pa.py_buffer(shared)])

@@ -12,7 +12,8 @@ import pyarrow as pa
 from skyband.arrays import Array, Int64
 from skyband.columns import keyed_frames
 from skyband.columns.dictionaries import last_of_each
-from skyband.columns.ids import integers_of, is_integer_id, values_as
+from skyband.columns.ids import values_as
+from skyband.columns.integer_ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
 from skyband.columns.values_by_key import KeyedColumns
 from skyband.errors import SnapshotError

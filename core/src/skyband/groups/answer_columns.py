@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from skyband.arrays import Array, Int64
-from skyband.columns.ids import numbers_column
+from skyband.columns.integer_ids import numbers_column
 
 _NO_NAMES: Mapping[str, pa.Array] = MappingProxyType({})
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from skyband.columns.ids import numbers_column
+from skyband.columns.integer_ids import numbers_column
 from skyband.errors import InputError, PluginError, SnapshotError
 from skyband.registry.module_import import load
 from skyband.roles.answering_reader import AnsweringReader

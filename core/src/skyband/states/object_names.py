@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from skyband.arrays import Array, Int64
 from skyband.columns import record_batch_bytes
-from skyband.columns.ids import integers_of, is_integer_id, numbers_column
+from skyband.columns.integer_ids import integers_of, is_integer_id, numbers_column
 from skyband.errors import SnapshotError
 from skyband.state_validation import StateReader
 

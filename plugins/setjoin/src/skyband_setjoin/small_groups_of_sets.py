@@ -9,7 +9,8 @@ import pyarrow as pa
 from skyband.arrays import Array, Int8, Int64, read_only
 from skyband.columns import column_ops
 from skyband.columns.column_ops import Column
-from skyband.columns.ids import id_values, is_integer_id
+from skyband.columns.ids import id_values
+from skyband.columns.integer_ids import is_integer_id
 from skyband.columns.rows import Rows
 from skyband.groups.small_groups.table import PassInput, PassResult, SmallGroupTable
 from skyband.state_validation import StateReader

@@ -85,7 +85,8 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
 
 SHARED: Mapping[str, tuple[str, ...]] = {
     "what families share: columns": (
-        "skyband.columns.row_store_by_position", "skyband.columns.values_by_id", "skyband.columns.keyed_frames",
+        "skyband.columns.row_store_by_position", "skyband.columns.integer_ids", "skyband.columns.keyed_frames",
+        "skyband.columns.values_by_id",
         "skyband.columns.column_ops", "skyband.columns.record_batch_bytes", "skyband.columns.row_codes",
         "skyband.columns.rows_behind_answers", "skyband.columns.sides", "skyband.columns.state_frame_checks",
         "skyband.columns.gaps_in_row_numbers",
@@ -96,7 +97,8 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband.queries.composite_ids", "skyband.queries.emitted_states", "skyband.queries.output_modes",
         "skyband.queries.pair_columns", "skyband.windows.half_lives", "skyband.windows.window_parameters",
         "skyband.rules.query_with_rules",
-        "skyband_expressions.expression", "skyband_expressions.syntax",
+        "skyband_expressions.binding", "skyband_expressions.expression", "skyband_expressions.row_conditions",
+        "skyband_expressions.syntax",
     ),
     "what families share: groups": (
         "skyband.groups.batched_processor", "skyband.groups.partitioning", "skyband.groups.per_row_processor",

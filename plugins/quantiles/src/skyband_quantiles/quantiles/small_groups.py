@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from skyband.arrays import Array, Int64, read_only
-from skyband.columns.ids import numbers_column
+from skyband.columns.integer_ids import numbers_column
 from skyband.columns.rows import Rows
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups.passes import beginnings

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from attrs import define, field, setters
 from skyband.arrays import TIME_MIN, Array, Float64, Int8, Int64, read_only
-from skyband.columns.ids import SIGN
+from skyband.columns.integer_ids import SIGN
 from skyband.kernels.grouped_order import order_by_group
 from skyband.roles.sharding import BUILD
 from skyband.state_validation import StateReader

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Float64, Int64
 from skyband.columns.gaps_in_row_numbers import without_gaps
-from skyband.columns.ids import numbers_column
+from skyband.columns.integer_ids import numbers_column
 from skyband.columns.keyed_frames import PART
 from skyband.columns.row_store_by_position import RowStore
 from skyband.columns.rows import Rows

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from skyband.arrays import Array, Int64
 from skyband.columns import record_batch_bytes
-from skyband.columns.ids import is_integer_id
+from skyband.columns.integer_ids import is_integer_id
 from skyband.queries import emitted_states
 from skyband.registry import Binding
 from skyband.states.coverage import Coverage

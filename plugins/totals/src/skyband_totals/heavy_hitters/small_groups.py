@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from skyband.arrays import Array, Int64, read_only
-from skyband.columns.ids import integers_of, is_integer_id
+from skyband.columns.integer_ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
 from skyband.config.calendar_lengths import ALWAYS, CalendarLength
 from skyband.config.durations import Duration

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 import pyarrow as pa
 from skyband.arrays import TIME_MIN, Array, Float64, Int64, read_only
-from skyband.columns.ids import integers_of, is_integer_id
+from skyband.columns.integer_ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
 from skyband.groups.processor import GroupProcessor
 from skyband.groups.small_groups.table import PassInput, PassResult

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from skyband.arrays import Array, Float64, Int64, UInt64, read_only
 from skyband.columns.column_ops import Column, pick
-from skyband.columns.ids import integers_of, is_integer_id
+from skyband.columns.integer_ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import carried, carried_values
 from skyband.columns.values_by_id import ValuesInUse

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from skyband.arrays import TIME_MIN, Array, Float64, Int64, read_only
-from skyband.columns.ids import integers_of, is_integer_id
+from skyband.columns.integer_ids import integers_of, is_integer_id
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import Which
 from skyband.groups.processor import GroupProcessor
