@@ -98,8 +98,8 @@ class Board:
             listener(self.now)
 
     def save_states(self, path: Path, schema: pa.Schema) -> None:
-        """Write the states to a file, unless it has them. Without states there is no file: an old one would be taken
-        for the newest. Raises OSError where the disk is full or fails."""
+        """Write the states to a file, unless it has them already. Without states, remove the file: the next start would
+        take it for the newest states. Raises OSError where the disk is full or fails."""
         states = self.now.states
         if states is None:
             path.unlink(missing_ok=True)

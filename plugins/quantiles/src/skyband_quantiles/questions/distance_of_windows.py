@@ -25,7 +25,7 @@ MOST_BINS = 1000
 class Distance(NamedTuple):
     """How far apart two windows are: the likely value with bounds, None if there is none, and the rows of each.
 
-    There is no distance if a window has no rows, nor a Wasserstein distance if a value is infinite.
+    A window without rows has no distance. Neither has one with an infinite value, for Wasserstein.
     """
 
     value: float | None
