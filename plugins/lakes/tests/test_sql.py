@@ -385,6 +385,24 @@ def test_a_table_that_is_dropped_while_a_stream_runs_takes_nothing_more(tmp_path
     assert sink_at(path).latest("one") == 0 and board(path) == newest(visits())
 
 
+def test_a_stream_compiles_its_statements_once(tmp_path, caplog):
+    """SQLAlchemy keeps what it compiled for each table object: one made anew by each write grew the memory of a service.
+    A table that was created anew has its index, too.
+    """
+    sink = sink_at(tmp_path / "board.db")
+    with caplog.at_level("INFO", "sqlalchemy.engine"):
+        for number in range(4):
+            if number >= 2:
+                caplog.clear()
+            sink.write(log_of(visits()), "one", number)
+        assert "[generated in" not in caplog.text and "[cached since" in caplog.text
+    made(tmp_path / "board.db", "DROP TABLE board")
+    sink_at(tmp_path / "board.db").append(log_of(visits()))
+    with closing(sqlite3.connect(tmp_path / "board.db")) as connection:
+        indexes = connection.execute("PRAGMA index_list(board)").fetchall()
+    assert [name for _, name, *_ in indexes] == ["board_key"]
+
+
 def test_a_micro_batch_older_than_the_last_is_not_written_again(tmp_path):
     """A stream that resumes from an older checkpoint repeats its micro-batches, which are written once."""
     path = tmp_path / "board.db"

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
@@ -19,9 +19,11 @@ _MOST_DIGITS = 38
 """Digits of a 128-bit decimal."""
 
 
+@lru_cache(maxsize=64)
 def table_of(schema: "pa.Schema", name: str) -> Any:
     """A `sqlalchemy.Table` with these columns; name: with its schema, if it has one. Names are quoted: SQLAlchemy does
-    not know all reserved words, such as "at".
+    not know all reserved words, such as "at". The same table for the same columns, so that SQLAlchemy compiles each
+    statement once; do not change it.
 
     Raises ConfigError for a column type that no database has.
     """

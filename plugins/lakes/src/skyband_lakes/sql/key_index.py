@@ -55,6 +55,7 @@ class KeyIndex:
         name, longest = f"{table.name}_key", connection.dialect.max_identifier_length
         if len(name.encode()) > longest:
             name = f"{md5(name.encode(), usedforsecurity=False).hexdigest()}_key"
+        table = table.to_metadata(sql.MetaData())  # a copy, as an index adds itself to its table
         columns = (table.c[column] for column in self.key)
         entries = [sql.func.md5(column) if hashed and _is_hashed(column) else column for column in columns]
         return sql.Index(sql.quoted_name(name, True), *entries, unique=True)
