@@ -386,7 +386,7 @@ def test_a_table_that_is_dropped_while_a_stream_runs_takes_nothing_more(tmp_path
 
 
 def test_a_stream_compiles_its_statements_once(tmp_path, caplog):
-    """SQLAlchemy keeps what it compiled for each table object: one made anew by each write grew the memory of a service.
+    """SQLAlchemy keeps what it compiled for each table object: a new one for each write grew a service.
     A table that was created anew has its index, too.
     """
     sink = sink_at(tmp_path / "board.db")
