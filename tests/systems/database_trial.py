@@ -19,4 +19,4 @@ class DatabaseTrial(FormatTrial):
         engine = sqlalchemy.create_engine(keys.url, poolclass=sqlalchemy.pool.NullPool)
         with engine.connect() as connection:
             rows = connection.execute(sqlalchemy.text(f'SELECT * FROM "{keys.table}"')).mappings()
-            return [{**row, "at": row["at"].astimezone(UTC)} for row in rows]
+            return [{**row, "at": row["at"] and row["at"].astimezone(UTC)} for row in rows]
