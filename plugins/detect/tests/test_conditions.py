@@ -62,6 +62,21 @@ def test_the_rows_are_those_that_the_whole_condition_meets(kind):
             assert found[where].tolist() == expected.tolist(), where
 
 
+@pytest.mark.parametrize("words", [0, 1, 2, *range((1 << 16) - 2, (1 << 16) + 2)])
+def test_words_have_their_rows_and_nulls_none_however_many_words_there_are(words):
+    """Around the number of words from which their codes take more bits, the code of null among them."""
+    rng = np.random.default_rng(words)
+    numbers = np.concatenate([once := rng.permutation(words), rng.integers(0, words + 1, 300), [words], once[:9]])
+    column = pa.array([None if number == words else f"w{number}" for number in numbers.tolist()], pa.string())
+    index = conditions._rows_by_word(column)
+    assert {int(word[1:]) for word in index} == {*range(words)} == {*once.tolist()}
+    own = np.repeat([int(word[1:]) for word in index], [len(rows) for rows in index.values()]).astype(int)
+    rows = np.concatenate([np.empty(0, int), *index.values()])
+    assert numbers[rows].tolist() == own.tolist()
+    assert len(rows) == len(column) - column.null_count
+    assert ((np.diff(rows) > 0) | (np.diff(own) != 0)).all(), "the rows of a word are ascending"
+
+
 def test_words_are_looked_up_only_where_nothing_can_fail():
     schema = batch(1).schema
     looked_up = {where for where in WHERES if conditions._condition(where, schema).column is not None}

@@ -1,10 +1,13 @@
 """Rules as users write them: what is wrong is named, with its place, and files are read."""
 
 import json
+from datetime import UTC, datetime, timedelta, timezone
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 from skyband.errors import ConfigError
 from skyband.queries import make_query
 from skyband_detect.detections.counters import counters_of
@@ -182,3 +185,19 @@ def test_a_file_that_cannot_be_read(tmp_path, name, text, message):
 def test_ten_thousand_rules_are_taken():
     many = query(*({**RULE, "name": f"rule {number}", "where": f"n = {number}"} for number in range(10_000)))
     assert many.counters.words == 157
+
+
+@given(
+    some.integers(-62_135_000_000_000_000, 253_402_000_000_000_000),
+    some.integers(-23 * 60, 23 * 60),
+    some.sampled_from(["text", "datetime", "UTC"]),
+)
+def test_times_of_rules_are_to_the_microsecond_in_any_year_and_zone(microseconds, offset, form):
+    moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=microseconds)
+    try:
+        time = moment.astimezone(timezone(timedelta(minutes=offset)))
+    except OverflowError:
+        return
+    written = {"text": time.isoformat(), "datetime": time, "UTC": moment.replace(tzinfo=None).isoformat()}[form]
+    (rule,) = query(RULE | {"after": written, "until": written}).detections
+    assert rule.span == (microseconds, microseconds)
