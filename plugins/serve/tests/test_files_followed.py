@@ -3,6 +3,8 @@
 import json
 import os
 import random
+import time
+from pathlib import Path
 
 import pytest
 from skyband.errors import EngineError, SnapshotError
@@ -200,6 +202,22 @@ def test_each_file_is_read_once_whenever_it_arrives_and_leaves(tmp_path, seed):
     all_read += read(source)
     assert sorted(all_read) == sorted(str(tmp_path / "in" / f"{name}.json") for name in names)
     assert most < 60 < len(names), "names are forgotten"
+
+
+@pytest.mark.parametrize("newest", [-3, 0, 1, 30, 20_000])
+@pytest.mark.parametrize("age", [0, 3, 6])
+def test_a_file_that_returns_within_a_week_is_known_whatever_the_newest_one_says(folder, newest, age):
+    """Its folder may be moved away for a while; a file dated years ahead makes no other old."""
+    today = int(time.time() / DAY)
+    source, path = followed(folder), Path(add(folder, "away", today - age))
+    add(folder, "newest", today + newest)
+    read(source)
+    path.rename(folder / "away.json")
+    for _ in range(3):
+        source._next_trim = 0
+        assert read(source) == []
+    (folder / "away.json").rename(path)
+    assert read(source) == []
 
 
 def test_a_position_is_resumed_by_the_next_stream(folder):
