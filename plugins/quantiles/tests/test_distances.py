@@ -3,6 +3,7 @@
 import math
 from bisect import bisect_right
 from fractions import Fraction
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pyarrow as pa
@@ -161,6 +162,86 @@ def known_rows(draw):
     return Steps(least, largest, np.array(sure), np.array(maybe), likely, {}), rows
 
 
+def alone(values):
+    """The steps of rows that are all known."""
+    ends, counts = np.unique(values, return_counts=True)
+    return Steps(ends, ends, counts, np.zeros_like(counts), np.zeros(len(counts)), {})
+
+
+LAYOUTS = ([(0, 0), (1, 3)], [(0, 2), (3, 3)], [(0, 2), (4, 6)])
+OTHERS = [alone([0.0]), alone([1.0, 2.0]), alone([2.0]), alone([3.0, 3.0, 4.0]), alone([7.0])]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("sure", [*product(range(2), range(3))])
+@pytest.mark.parametrize("maybe", [*product(range(2), range(2))])
+def test_bounds_hold_for_each_row_at_either_end_of_its_interval(layout, sure, maybe):
+    """All windows that a small state may stand for: of each interval as many rows, at its ends or within."""
+    least, largest = (np.array(side, float) for side in zip(*layout, strict=True))
+    steps = Steps(least, largest, np.array(sure), np.array(maybe), np.array(maybe) / 2, {})
+    windows = [
+        [*below_here, *above_here]
+        for below_here, above_here in product(*(placed(*one) for one in zip(layout, sure, maybe, strict=True)))
+    ]
+    bins = np.array([0.0, 2.0, 5.0])
+    for other, rows in zip(OTHERS, ([0], [1, 2], [2], [3, 3, 4], [7]), strict=True):
+        bounds = [
+            (ks, kolmogorov_smirnov(steps, other), kolmogorov_smirnov(other, steps)),
+            (area, wasserstein(steps, other), wasserstein(other, steps)),
+            (lambda *both: psi(*both, bins), population_stability(steps, other, bins), None),
+        ]
+        for window in filter(None, windows):
+            for distance, one_way, other_way in bounds:
+                truth = distance(window, rows)
+                for _, low, high in filter(None, (one_way, other_way)):
+                    assert low - 1e-12 <= truth <= high + 1e-12, (window, rows)
+
+
+def placed(interval, sure, maybe):
+    """The rows that may be in an interval, as lists of values."""
+    places = sorted({interval[0], sum(interval) / 2, interval[1]})
+    return [rows for count in range(sure, sure + maybe + 1) for rows in combinations_with_replacement(places, count)]
+
+
+@given(some.lists(some.tuples(some.integers(0, 12), some.sampled_from([None, 0.25, 0.75])), min_size=1), some.data())
+def test_rows_at_or_below_a_number_are_those_that_were_counted(rows, data):
+    """rows: a value, and how likely it is in the window if that is not sure; some numbers are cuts that count rows."""
+    width = data.draw(some.integers(1, 5))
+    buckets = {}
+    for value, chance in rows:
+        buckets.setdefault(value // width, []).append((value, chance))
+    held = [buckets[key] for key in sorted(buckets)]
+    ends = [(min(value for value, _ in some_rows), max(value for value, _ in some_rows)) for some_rows in held]
+    least, largest = (np.array(side, float) for side in zip(*ends, strict=True))
+
+    def counts(some_rows):
+        chances = [chance for _, chance in some_rows]
+        return chances.count(None), len(chances) - chances.count(None), sum(filter(None, chances))
+
+    sure, maybe, likely = (np.array(column) for column in zip(*map(counts, held), strict=True))
+    cuts = data.draw(some.sets(some.integers(-1, 13)))
+    above = {float(cut): counts([row for row in rows if row[0] > cut]) for cut in cuts}
+    numbers = np.arange(-1.0, 14.0)
+    found = below(Steps(least, largest, sure, maybe, likely, above), numbers)
+    for place, number in enumerate(numbers.tolist()):
+        surely, perhaps, probably = counts([row for row in rows if row[0] <= number])
+        if number in cuts:
+            assert found.sure[place] == found.sure_at_most[place] == surely
+            assert found.maybe[place] == found.maybe_at_most[place] == perhaps
+            assert found.likely[place] == pytest.approx(surely + probably)
+        assert found.sure[place] <= surely <= found.sure_at_most[place]
+        assert found.maybe[place] <= perhaps <= found.maybe_at_most[place]
+
+
+def test_the_bins_of_a_stability_index_are_the_deciles_of_the_right_state(groups):
+    """Whichever is on which side."""
+    _, held = groups
+    deciles = [decile / 10 for decile in range(1, 10)]
+    for (left, *_), (right, *_) in zip(held, held[1:] + held[:1], strict=True):
+        ends = sorted({states.quantile(right, q=decile).value for decile in deciles})
+        assert states.distance(left, right, of="psi") == states.distance(left, right, of="psi", bins=ends)
+
+
 def test_the_bounds_of_two_whole_windows_are_narrow():
     """Where all rows surely are in their windows: at most the two fullest intervals apart."""
     rng = np.random.default_rng(3)
@@ -180,12 +261,6 @@ def test_rows_that_may_be_there_widen_the_bounds_by_no_more_than_they_are():
     assert (rows.sure.item(), rows.maybe.item()) == (1, 2)
     _, low, high = kolmogorov_smirnov(steps, alone([1.0]))
     assert (low, high) == (0.5, pytest.approx(0.75, abs=1e-15)), "at or below 0 is 1 of 2 rows to 3 of 4"
-
-
-def alone(values):
-    """The steps of rows that are all known."""
-    ends, counts = np.unique(values, return_counts=True)
-    return Steps(ends, ends, counts, np.zeros_like(counts), np.zeros(len(counts)), {})
 
 
 @pytest.mark.parametrize("is_counted", [False, True])

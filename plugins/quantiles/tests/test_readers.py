@@ -33,7 +33,10 @@ def test_a_reader_answers_like_the_sketch(name, rows):
     sketch = sketch_of(name, rows)
     read = reader_of(sketch)
     assert (read.latest, read.floor, read.retained) == (sketch.latest, sketch.now - 600, len(sketch))
-    for since in (*range(sketch.now - 600, sketch.now, 37), sketch.now):
+    arrays = snapshot.decode(sketch.snapshot()).arrays
+    edges = np.unique(np.concatenate([arrays[name] for name in ("first", "last") if name in arrays] or [[]]))
+    edges = [edge for last in edges.tolist()[::9] for edge in (last, last + 1) if edge >= sketch.now - 600]
+    for since in (*range(sketch.now - 600, sketch.now, 37), sketch.now, *edges):
         count, quantiles, shares = READERS[name].answer([read], [since], PARTS, LIMITS)
         assert count == tuple(sketch.count(since))
         np.testing.assert_array_equal(quantiles, sketch.quantiles(since, AT))

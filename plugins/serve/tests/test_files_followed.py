@@ -271,3 +271,25 @@ def test_a_backlog_does_not_wait_for_the_trigger_unless_the_job_limits_it(folder
         assert len(part) == 2
         source.took(part)
         assert source.is_behind == expected
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_parts_have_all_files_in_order_and_are_as_large_as_they_may_be(tmp_path, monkeypatch, seed):
+    """A file larger than a part is one alone."""
+    monkeypatch.setattr(files_followed, "_BYTES_A_TURN", 10)
+    chance = random.Random(seed)
+    (tmp_path / "in").mkdir()
+    sizes = [chance.choice([1, 4, 5, 9, 10, 11, 30]) for _ in range(12)]
+    for number, size in enumerate(sizes):
+        path = tmp_path / "in" / f"{number:02}.json"
+        path.write_text(" " * size)
+        os.utime(path, (number, number))
+    source, parts = followed(tmp_path), []
+    while (part := source.next_part()) is not None:
+        assert part
+        source.took(part)
+        parts.append([size for *_, size in part])
+    assert [size for part in parts for size in part] == sizes
+    for part, following in zip(parts, [*parts[1:], None], strict=True):
+        assert sum(part) <= 10 or len(part) == 1
+        assert following is None or sum(part) + following[0] > 10

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from skyband.cli.commands import group
 from skyband.errors import ConfigError
 from skyband_jobs import JobError, read_job
-from skyband_serve.settings import Address, ServeSettings, address_of
+from skyband_serve.settings import FEWEST_LETTERS, Address, ServeSettings, address_of
 
 TOKEN = "correct-horse-battery-staple-0123456789"
 JOB = """
@@ -127,3 +127,12 @@ def test_the_table_with_its_keys_is_on_the_page_of_the_job_file():
     section = section.partition("\n## ")[0]
     assert "Of the engine `serve`; the others ignore it." in section
     assert all(f"| `{name}` |" in section for name in ("http", "token", "keep", "commit", "durability"))
+
+
+@pytest.mark.parametrize("length", [0, 1, 31, 32, 33, 64])
+def test_a_token_is_long_enough_from_the_fewest_characters_on(length):
+    if length >= FEWEST_LETTERS:
+        assert ServeSettings(token="a" * length).token == "a" * length
+        return
+    with pytest.raises(ConfigError, match=rf"must have at least 32 characters \(got {length}\)"):
+        ServeSettings(token="a" * length)
