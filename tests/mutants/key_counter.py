@@ -8,8 +8,8 @@ import numpy as np
 from attrs import define, field
 from skyband import BackendInfo
 from skyband.arrays import Array, Int64, UInt64
-from skyband_detect.conformance.oracle import KeyCounterOracle
-from skyband_detect.role import Bounds, Crossings, KeyCounter
+from skyband_detect.conformance.oracle import Fall, KeyCounterOracle, falls_by_definition
+from skyband_detect.role import Below, Bounds, Crossings, Falls, KeyCounter
 from skyband_specs.faults import Mutant, faulty
 
 PAPER = "by definition"
@@ -24,15 +24,30 @@ class Reference(KeyCounter):
 
     _rows: list[Row] = field(factory=list, init=False)
 
-    def _update(self, times: Int64, keys: UInt64, values: UInt64 | None, bounds: Bounds) -> Crossings:
+    def _update(self, times: Int64, keys: UInt64, values: UInt64 | None, bounds: Bounds, below: Below) -> Crossings:
         items = np.zeros(len(times), np.uint64) if values is None else values
         rows = list(zip(times.tolist(), keys.tolist(), items.tolist(), strict=True))
         oracle = self.oracle()
         oracle.rows = self._rows
         asks = list(zip(bounds.windows.tolist(), bounds.at_least.tolist(), bounds.each.tolist(), strict=True))
         found = self.among(oracle.update(rows, asks))
+        self._rows = oracle.rows
+        falls = self._falls(int(times[-1]), below)
         self._settle(int(times[-1]))
-        return Crossings(*(np.array([row[place] for row in found], np.int64) for place in range(5)))
+        return Crossings(*(np.array([row[place] for row in found], np.int64) for place in range(5)), falls)
+
+    def _falls(self, until: int, below: Below) -> Falls:
+        asks = list(zip(below.windows.tolist(), below.bounds.tolist(), strict=True))
+        found = self.fallen(falls_by_definition(self._rows, asks, self._now, until))
+        times, places, _, values = (np.array([fall[part] for fall in found], np.int64) for part in range(4))
+        return Falls(np.array([fall[2] for fall in found], np.uint64), places, times, values)
+
+    def _next_fall(self, below: Below) -> int | None:
+        assert self._now is not None
+        return next(iter(self._falls(self._now + 2 * self.longest, below).times.tolist()), None)
+
+    def fallen(self, falls: list[Fall]) -> list[Fall]:
+        return falls
 
     def oracle(self) -> KeyCounterOracle:
         return KeyCounterOracle(self.measure)
@@ -97,8 +112,8 @@ class WindowShort(Reference):
 class RowsOfATimeAreEarlier(Reference):
     """The rows of a time are answered one by one: those after the first find it above the bound."""
 
-    def _update(self, times: Int64, keys: UInt64, values: UInt64 | None, bounds: Bounds) -> Crossings:
-        crossings = super()._update(times, keys, values, bounds)
+    def _update(self, times: Int64, keys: UInt64, values: UInt64 | None, bounds: Bounds, below: Below) -> Crossings:
+        crossings = super()._update(times, keys, values, bounds, below)
         stays = np.append(True, times[1:] != times[:-1])[crossings.rows]
         return Crossings(*(column[stays] for column in crossings))
 
@@ -120,26 +135,26 @@ class LastRowOfATime(Reference):
 class StaysAbove(Reference):
     """Each time counts, whether it is asked for or not."""
 
-    def _update(self, times: Int64, keys: UInt64, values: UInt64 | None, bounds: Bounds) -> Crossings:
-        return super()._update(times, keys, values, bounds._replace(each=np.ones_like(bounds.each)))
+    def _update(self, times: Int64, keys: UInt64, values: UInt64 | None, bounds: Bounds, below: Below) -> Crossings:
+        return super()._update(times, keys, values, bounds._replace(each=np.ones_like(bounds.each)), below)
 
 
 class FirstBoundOnly(Reference):
     """All bounds are answered by the first of them."""
 
-    def _update(self, times: Int64, keys: UInt64, values: UInt64 | None, bounds: Bounds) -> Crossings:
+    def _update(self, times: Int64, keys: UInt64, values: UInt64 | None, bounds: Bounds, below: Below) -> Crossings:
         if not len(bounds.windows):
-            return super()._update(times, keys, values, bounds)
+            return super()._update(times, keys, values, bounds, below)
         alike = Bounds(*(np.full_like(column, column[0]) for column in bounds))
-        return super()._update(times, keys, values, alike)
+        return super()._update(times, keys, values, alike, below)
 
 
 class LearnsWhatIsAsked(Reference):
     """Rows count only if something was asked when they came."""
 
-    def _update(self, times: Int64, keys: UInt64, values: UInt64 | None, bounds: Bounds) -> Crossings:
+    def _update(self, times: Int64, keys: UInt64, values: UInt64 | None, bounds: Bounds, below: Below) -> Crossings:
         before = list(self._rows)
-        crossings = super()._update(times, keys, values, bounds)
+        crossings = super()._update(times, keys, values, bounds, below)
         if not len(bounds.windows):
             self._rows = before
         return crossings
@@ -148,9 +163,65 @@ class LearnsWhatIsAsked(Reference):
 class ShortKeys(Reference):
     """Keys are held in 32 bits."""
 
-    def _update(self, times: Int64, keys: UInt64, values: UInt64 | None, bounds: Bounds) -> Crossings:
+    def _update(self, times: Int64, keys: UInt64, values: UInt64 | None, bounds: Bounds, below: Below) -> Crossings:
         short = None if values is None else values & np.uint64(1)
-        return super()._update(times, keys & np.uint64(1), short, bounds)
+        return super()._update(times, keys & np.uint64(1), short, bounds, below)
+
+
+class FallsALittleLate(Reference):
+    """A row exactly one window old is still inside when a key falls."""
+
+    def fallen(self, falls: list[Fall]) -> list[Fall]:
+        return [(moment + 1, *others) for moment, *others in falls]
+
+
+class FallsTwice(Reference):
+    """Falls that were told are told again."""
+
+    def _falls(self, until: int, below: Below) -> Falls:
+        now, self._now = self._now, None
+        falls = super()._falls(until, below)
+        self._now = now
+        return falls
+
+
+class FallsInSpiteOfARow(Reference):
+    """A row at the moment of a fall comes after it."""
+
+    def _falls(self, until: int, below: Below) -> Falls:
+        rows, now = self._rows, self._now
+        self._rows, self._now = [(2 * time, *others) for time, *others in rows], None if now is None else 2 * now
+        falls = super()._falls(2 * until, Below(2 * below.windows - 1, below.bounds))
+        self._rows, self._now = rows, now
+        return falls._replace(times=(falls.times + 1) // 2)
+
+
+class FallsToNothing(Reference):
+    """No rows remain of a key that falls."""
+
+    def fallen(self, falls: list[Fall]) -> list[Fall]:
+        return [(*fall[:3], 0) for fall in falls]
+
+
+class FallsIfNoRowCame(Reference):
+    """A key whose last row was before this call has fallen for good."""
+
+    def _falls(self, until: int, below: Below) -> Falls:
+        falls = super()._falls(until, below)
+        last = {key: time for time, key, _ in self._rows}
+        stays = np.array([last[key] >= (self._now or 0) for key in falls.keys.tolist()], bool)
+        return Falls(*(column[stays] for column in falls))
+
+
+class FallsOfTheFirst(Reference):
+    """Merged, only the own keys fall."""
+
+    def _merge(self, other: Self) -> None:
+        self._own = {row[1] for row in self._rows}
+        super()._merge(other)
+
+    def fallen(self, falls: list[Fall]) -> list[Fall]:
+        return [fall for fall in falls if not hasattr(self, "_own") or fall[2] in self._own]
 
 
 class NeverForgets(Reference):
@@ -173,8 +244,8 @@ class GoesBack(Reference):
 class WritesOverAnswers(Reference):
     """The next answer is written over the last."""
 
-    def _update(self, times: Int64, keys: UInt64, values: UInt64 | None, bounds: Bounds) -> Crossings:
-        crossings = super()._update(times, keys, values, bounds)
+    def _update(self, times: Int64, keys: UInt64, values: UInt64 | None, bounds: Bounds, below: Below) -> Crossings:
+        crossings = super()._update(times, keys, values, bounds, below)
         if not hasattr(self, "_buffer"):
             self._buffer = np.zeros(20_000, np.int64)
         self._buffer[: len(crossings.value)] = crossings.value
@@ -231,6 +302,7 @@ def _info() -> BackendInfo:
 REFERENCES = [(_info(), Reference)]
 
 _ORACLE = ("seeded_streams_equal_the_oracle", "every_moment_equals_the_oracle")
+_FALLS = "falls_are_those_of_the_definition"
 _CROSSINGS = "crossings_are_those_of_the_definition"
 
 MUTANTS: list[Mutant] = [
@@ -243,6 +315,12 @@ MUTANTS: list[Mutant] = [
     (_info(), FirstBoundOnly, ("each_bound_is_answered_as_if_alone", *_ORACLE)),
     (_info(), LearnsWhatIsAsked, ("a_bound_that_joins_was_always_there", "bounds_leave_no_trace")),
     (_info(), ShortKeys, ("odd_streams_equal_the_oracle", _CROSSINGS)),
+    (_info(), FallsALittleLate, (_FALLS, "a_row_at_the_moment_of_a_fall_counts")),
+    (_info(), FallsTwice, (_FALLS, "falls_are_known_beforehand")),
+    (_info(), FallsInSpiteOfARow, (_FALLS, "a_row_at_the_moment_of_a_fall_counts")),
+    (_info(), FallsToNothing, (_FALLS,)),
+    (_info(), FallsIfNoRowCame, (_FALLS, "falls_are_known_beforehand", "each_fall_is_told_as_if_alone")),
+    (_info(), FallsOfTheFirst, ("falls_of_merged_counters",)),
     (_info(), NeverForgets, ("steady_stream_holds_steady_memory", "keys_are_forgotten")),
     (_info(), TakesAnyBound, ("wrong_parameters_are_named",)),
     (_info(), GoesBack, ("bad_input_leaves_no_trace",)),

@@ -248,15 +248,15 @@ class NumbersAnew(Prefix):
 class BoundsOfAByte(Newest):
     """A bound above 255 is one of 255."""
 
-    def _update(self, times: Int64, keys: UInt64, values: Any, bounds: Any) -> Any:
-        return super()._update(times, keys, values, bounds._replace(at_least=np.minimum(bounds.at_least, 255)))
+    def _update(self, times: Int64, keys: UInt64, values: Any, bounds: Any, below: Any) -> Any:
+        return super()._update(times, keys, values, bounds._replace(at_least=np.minimum(bounds.at_least, 255)), below)
 
 
 class LosesKeysOfABatch(Newest):
     """What does not fit into a buffer of 4096 rows is lost."""
 
-    def _update(self, times: Int64, keys: UInt64, values: Any, bounds: Any) -> Any:
-        return super()._update(times[:4096], keys[:4096], None if values is None else values[:4096], bounds)
+    def _update(self, times: Int64, keys: UInt64, values: Any, bounds: Any, below: Any) -> Any:
+        return super()._update(times[:4096], keys[:4096], None if values is None else values[:4096], bounds, below)
 
 
 def _all(role: str, **found: Sequence[type[Any]]) -> list[Mutant]:

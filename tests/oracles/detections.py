@@ -31,6 +31,8 @@ class Detections(EachRow):
         rule |= {"at_least": random.choice((1, 2, 2, 3, 5)), "each": measure != "unseen" and random.random() < 0.3}
         rule |= {"silence": random.choice((None, None, 1, 2, 4, 40))}
         rule |= {"after": random.choice((None, -30, 0, 20)) if measure != "unseen" else random.choice((-100, 0, 5))}
+        if measure == "rows" and random.random() < 0.3:
+            rule |= {"falls": True, "each": False}
         return rule | {"until": random.choice((None, None, 40))}
 
     def as_written(self, rule: Row) -> Row:
@@ -39,7 +41,9 @@ class Detections(EachRow):
             table["measure"] = f"distinct {', '.join(rule['values'])}"
         else:
             table["measure"] = rule["measure"]
-        if rule["measure"] != "unseen":
+        if "falls" in rule:
+            table["below"] = rule["at_least"]
+        elif rule["measure"] != "unseen":
             table |= {"at_least": rule["at_least"], "tell": "each" if rule["each"] else "crossing"}
         if rule["where"] is not None:
             table["where"] = rule["where"]
@@ -63,6 +67,9 @@ class Detections(EachRow):
     def answer(self, rows: list[Row], place: int) -> Iterator[Row]:
         raise NotImplementedError("a rule answers for a time, not for each row")
 
+    def end(self, newest: int) -> float:
+        return newest + 1  # a key may fall below a bound up to the last row
+
     def due(self, group: list[Row], before: float, until: float) -> Iterator[Row]:
         for rule in self.rules:
             inside = [row for row in group if rule["where"] is None or CONDITIONS[rule["where"]](row) is True]
@@ -79,6 +86,9 @@ class Detections(EachRow):
     def crossings(self, rule: Row, own: list[Row]) -> Iterator[tuple[int, float, float | None]]:
         """The times at which a rule answers for one key, with the bounds of its measure."""
         silent = -math.inf
+        if "falls" in rule:
+            yield from self.falls(rule, own)
+            return
         for time in sorted({row["ts"] for row in own}):
             span, bound = rule["window"], rule["at_least"]
             at_time = [row for row in own if row["ts"] == time]
@@ -98,6 +108,21 @@ class Detections(EachRow):
             if rule["silence"] is not None:
                 silent = time + rule["silence"]
             yield time, low, high
+
+    def falls(self, rule: Row, own: list[Row]) -> Iterator[tuple[int, float, float | None]]:
+        """The times at which one key has fewer rows than the bound, and had enough just before."""
+        silent, span, bound = -math.inf, rule["window"], rule["at_least"]
+        for time in sorted({row["ts"] + span for row in own}):
+            before = sum(time - span <= row["ts"] < time for row in own)
+            after = sum(time - span < row["ts"] <= time for row in own)
+            late = rule["until"] is not None and time > rule["until"]
+            if not before >= bound > after or late or time < silent:
+                continue
+            if rule["after"] is not None and time <= rule["after"]:
+                continue
+            if rule["silence"] is not None:
+                silent = time + rule["silence"]
+            yield time, after, after
 
     def measure(self, rule: Row, rows: list[Row]) -> int:
         if rule["measure"] == "rows":

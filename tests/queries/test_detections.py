@@ -57,6 +57,8 @@ def random_rules(seed: int, count: int) -> list[dict]:
         rule |= {} if condition is None else {"where": condition}
         if measure == "unseen":
             rule["after"] = "1970-01-01T00:01:00Z"
+        elif measure == "rows" and random.random() < 0.4:
+            rule["below"] = random.choice((1, 1, 2, 5))
         else:
             rule |= {"at_least": random.choice((1, 2, 3, 5, 8, 20)), "tell": random.choice(("crossing", "each"))}
         if random.random() < 0.3:
@@ -79,7 +81,11 @@ def by_definition(rows: list[dict], rules: list[dict]) -> list[tuple]:
                 keys[tuple(row[name] for name in rule["key"])].append((row["ts"], tuple(row[name] for name in values)))
         for key, own in keys.items():
             text = json.dumps(dict(zip(rule["key"], key, strict=True)))
-            answers += [(time, rule["name"], text, *numbers) for time, *numbers in of_a_key(rule, own, bool(values))]
+            if "below" in rule:
+                found = falls_of_a_key(rule, own, max(row["ts"] for row in rows))
+            else:
+                found = of_a_key(rule, own, bool(values))
+            answers += [(time, rule["name"], text, *numbers) for time, *numbers in found]
     return sorted(answers)
 
 
@@ -109,6 +115,20 @@ def of_a_key(rule: dict, own: list, distinct: bool):
             yield time, low, high
 
 
+def falls_of_a_key(rule: dict, own: list, last: float):
+    """The answers of one key to a rule with `below`, up to the last row of all."""
+    times, silent, bound = [time for time, _ in own], -1e18, rule["below"]
+    window = int(rule["window"].split()[0])
+    silence = int(rule["silence"].split()[0]) if "silence" in rule else 0
+    for moment in sorted({time + window for time in times}):
+        before = sum(moment - window <= time < moment for time in times)
+        after = sum(moment - window < time <= moment for time in times)
+        late = moment > last or ("until" in rule and moment > 1200)
+        if before >= bound > after and not late and moment >= silent:
+            silent = moment + silence
+            yield moment, after, after
+
+
 def plain(answers: pa.Table) -> list[tuple]:
     columns = [answers[name].to_pylist() for name in ("time", "rule", "key", "value", "high")]
     return sorted((time.timestamp(), *others) for time, *others in zip(*columns, strict=True))
@@ -122,11 +142,17 @@ def test_batch_stream_and_shards_equal_an_oracle_that_keeps_every_row(seed):
     whole = local.apply(table, query)
     assert plain(whole) == by_definition(rows, rules)
     assert len(whole) > 1000
-    ids = {row["id"]: row for row in rows}
+    ids, by_name, fallen = {row["id"]: row for row in rows}, {rule["name"]: rule for rule in rules}, 0
     for answer in whole.to_pylist():
-        row = ids[answer["id"]]
-        assert row["ts"] == answer["time"].timestamp()
-        assert json.loads(answer["key"]).items() <= row.items()
+        row, rule, key = ids[answer["id"]], by_name[answer["rule"]], json.loads(answer["key"])
+        assert key.items() <= row.items()
+        if "below" in rule:
+            meets, fallen = CONDITIONS[rule.get("where")], fallen + 1
+            times = [one["ts"] for one in rows if meets(one) and key.items() <= one.items()]
+            assert row["ts"] == max(time for time in times if time <= answer["time"].timestamp())
+        else:
+            assert row["ts"] == answer["time"].timestamp()
+    assert fallen > 30
     assert streamed(query, table, Random(seed)) == whole
     for shards in (2, 4):
         found, metrics = on_shards(table, query, shards, 4)

@@ -60,6 +60,38 @@ def test_each_tells_every_time_at_the_bound_with_the_least_that_it_may_be():
     ]  # fmt: skip
 
 
+def test_a_key_falls_below_when_its_row_is_one_window_old_and_brings_its_last_row():
+    rule = {"name": "few", "key": ["user"], "window": "10 seconds", "below": 2}
+    rows = table((0, "ann", 1), (3, "ann", 2), (4, "bob", 3), (30, "cy", 4))
+    found = answers(rows, rule, carry=["n"])
+    assert [(a["time"].timestamp(), json.loads(a["key"]), a["value"], a["high"], a["n"]) for a in found] == [
+        (10, {"user": "ann"}, 1, 1, 2)
+    ]
+    assert times(at(0, 3, 10, 30), rule) == [13], "the row at 10 takes the place of the first"
+    assert times(at(0, 3, 13, 30), rule) == [10], "the row at 13 comes too late"
+    assert times(at(0, 1, 2, 3, 40, 41, 60), rule) == [12, 50], "from four rows to one, and again"
+
+
+def test_what_falls_below_is_known_up_to_the_last_row_and_no_further():
+    rule = {"name": "silent", "key": ["user"], "window": "10 seconds", "below": 1}
+    assert times(table((0, "ann", 0), (9.9, "bob", 0)), rule) == []
+    assert times(table((0, "ann", 0), (10, "bob", 0)), rule) == [10]
+    assert times(table((0, "ann", 0), (10, "ann", 0)), rule) == [], "a row at the moment counts"
+    run = LocalRun.start({"kind": "detections", "time": "ts", "detections": [rule]}, at(0).schema)
+    rows = [(0, "ann", 0), (1, "ann", 0), (11, "bob", 0), (11, "bob", 0), (12, "bob", 0)]
+    pushed = [run.push(table(row).to_batches()[0]).num_rows for row in rows]
+    assert pushed == [0, 0, 0, 0, 1], "a row at 11 may come until there is a later one"
+
+
+def test_silence_after_and_until_hold_for_falls():
+    rule = {"name": "few", "key": ["user"], "window": "1 second", "below": 1, "silence": "10 seconds"}
+    seconds = at(*range(0, 40, 3))
+    assert times(seconds, rule) == [1, 13, 25, 37]
+    spans = {"after": "1970-01-01T00:00:04Z", "until": "1970-01-01T00:00:16Z"}
+    assert times(seconds, rule | spans) == [7]
+    assert times(seconds, rule | spans | {"silence": None}) == [7, 10, 13, 16]
+
+
 def test_silence_is_of_a_key_and_ends_at_its_length():
     rows = table(*((second, user, 0) for second in range(12) for user in ("ann", "bob")))
     found = told(rows, RULE | {"tell": "each", "silence": "4 seconds"})

@@ -52,7 +52,10 @@ def problems(*rules, **keys):
         ({"silence": "-1 seconds"}, "silence", "must be a length of time above 0"),
         ({"after": "soon"}, "after", "must be a time such as"),
         ({"until": 5}, "until", "must be a time such as"),
-        ({"below": 3}, "below", "not supported yet"),
+        ({"below": 3}, "below", "a rule has one bound"),
+        ({"at_least": None, "below": 0}, "below", "must be from 1 to"),
+        ({"at_least": None, "below": 3, "measure": "distinct n"}, "below", 'measure = "rows" only'),
+        ({"at_least": None, "below": 3, "tell": "each"}, "tell", 'must be "crossing": no row comes'),
         ({"steps": []}, "steps", "not supported yet"),
         ({"least": 3}, "least", "not supported yet"),
         ({"windows": ["1 hour"]}, "windows", "write a rule for each length"),
@@ -71,6 +74,7 @@ def test_what_is_wrong_with_a_rule_is_named(change, key, text):
 def test_a_rule_for_unseen_keys_needs_a_time_to_learn():
     assert "in which keys are learnt" in problems({**UNSEEN, "after": None})["detections[0].after"]
     assert "no rows to count" in problems({**UNSEEN, "at_least": 3})["detections[0].at_least"]
+    assert "only" in problems({**UNSEEN, "below": 3})["detections[0].below"]
     assert "not unseen" in problems({**UNSEEN, "tell": "each"})["detections[0].tell"]
 
 
@@ -143,6 +147,7 @@ RULES = [
     RULE | {"key": "user, n", "where": "NOT ok", "silence": "1 hour"},
     {"name": "7", "window": "1 hour", "measure": "distinct user", "at_least": 5, "tell": "each"},
     UNSEEN | {"key": "user"},
+    {"name": "quiet", "key": "user", "window": "1 hour", "below": 1},
 ]
 
 
@@ -155,7 +160,7 @@ def test_rules_in_a_file(tmp_path, form):
     elif form == "parquet":
         pq.write_table(
             pa.Table.from_pylist(
-                RULES, pa.schema([(n, pa.int64() if n == "at_least" else pa.string()) for n in names])
+                RULES, pa.schema([(n, pa.int64() if n in ("at_least", "below") else pa.string()) for n in names])
             ),
             path,
         )

@@ -19,10 +19,10 @@ COMMON_CAPABILITIES = ("merge", "snapshot", "out-of-order")
 """Capabilities for backends of any role. merge: two become one of both streams. snapshot: to bytes and back.
 out-of-order: times may go back."""
 
-ROLE_CAPABILITIES = ("any-since", "any-subquery")
+ROLE_CAPABILITIES = ("any-since", "any-subquery", "below")
 """Capabilities that only some roles use, which list them. any-since: a backend answers since any moment, not only
 since the start of a pane. any-subquery: with many queries, it also answers any shorter window and smaller k, at any
-moment."""
+moment. below: it also tells when a count falls."""
 
 CAPABILITIES = (*COMMON_CAPABILITIES, *ROLE_CAPABILITIES)
 

@@ -30,6 +30,7 @@ def skyband_roles() -> list[RoleInfo]:
             distribution="skyband-detect",
             summary="which rows bring the rows or distinct values of their key to a bound",
             conformance="skyband_detect.conformance",
+            capabilities=("below",),
         )
     ]
 

@@ -30,8 +30,31 @@ class Bounds(NamedTuple):
     each: Array
 
 
+class Falls(NamedTuple):
+    """The keys whose rows fall below a bound, in order of time, then bound, then key."""
+
+    keys: UInt64
+    """uint64[f]: the keys."""
+    asks: Int64
+    """int64[f]: places in the list of windows that keys fall in."""
+    times: Int64
+    """int64[f]: the moments at which the rows of the key become fewer than the bound, as one is a window old."""
+    value: Int64
+    """int64[f]: the number of rows that remain then."""
+
+
+NO_FALLS = Falls(np.empty(0, np.uint64), _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS)
+
+
+class Below(NamedTuple):
+    """What keys may fall below: int64[f] windows and bounds."""
+
+    windows: Int64
+    bounds: Int64
+
+
 class Crossings(NamedTuple):
-    """The rows that bring their key to a bound, in order of row, then bound."""
+    """The rows that bring their key to a bound, in order of row, then bound; and the keys that fall below one."""
 
     rows: Int64
     """int64[c]: places in the batch."""
@@ -41,6 +64,8 @@ class Crossings(NamedTuple):
     low: Int64
     high: Int64
     """int64[c]: the measure at the end of the row's time, and its bounds; `high` may be NO_LIMIT."""
+    falls: Falls = NO_FALLS
+    """Those after the time reached before, up to the last row's."""
 
 
 @define(eq=False)
@@ -57,6 +82,10 @@ class KeyCounter(Backend):
 
     The value is that at the end of t. It is exact for a crossing. With `each`, of a key that had reached the bound
     before, only the lower end is known, and `high` is NO_LIMIT.
+
+    Rows of a key also fall below a bound: at the moment e at which it has fewer rows in (e - window, e], and had enough
+    just before, because a row became a window old. A row at e itself counts. A key without rows in the window that
+    never had enough does not fall. A backend that cannot tell lacks "below".
     """
 
     role: ClassVar[str] = "key-counter"
@@ -82,22 +111,28 @@ class KeyCounter(Backend):
         windows: npt.ArrayLike = (),
         at_least: npt.ArrayLike = (),
         each: npt.ArrayLike = (),
+        fall_windows: npt.ArrayLike = (),
+        below: npt.ArrayLike = (),
     ) -> Crossings:
         """Add rows of keys (uint64[n]) at times (int64[n], ascending), and return which of them cross a bound.
 
         values: uint64[n], for distinct values only. windows: int64[a], from 1 to `longest`; at_least: int64[a], from 1
         to `most`, one for each window, none for "unseen"; each: bool[a], for each window, by default all false. Asking
-        changes nothing: bounds may differ from call to call. All rows of one time must come in one call. Raises
-        InputError, leaving the counter unchanged, if anything does not fit.
+        changes nothing: bounds may differ from call to call. All rows of one time must come in one call.
+
+        fall_windows, below: int64[f] windows and bounds, of rows only: the keys that fall below them, at moments after
+        `now` and up to the last row, are returned too. Raises InputError, leaving the counter unchanged, if anything
+        does not fit.
         """
         moments: Int64 = column("times", times, np.int64)
         of: UInt64 = column("keys", keys, np.uint64, len(moments))
         items = self._values(values, len(moments))
         bounds = self._bounds(windows, at_least, each)
+        falling = self._below(fall_windows, below)
         self._check_times(moments)
         if not len(moments):
             return Crossings(*[_NO_NUMBERS] * 5)
-        crossings = self._update(moments, of, items, bounds)
+        crossings = self._update(moments, of, items, bounds, falling)
         self._now = self._last = int(moments[-1])
         return crossings
 
@@ -111,6 +146,24 @@ class KeyCounter(Backend):
         if moment != self._now:
             self._now = moment
 
+    def falls(self, until: int, windows: npt.ArrayLike, below: npt.ArrayLike) -> Falls:
+        """The keys that fall below bounds at moments after `now` and up to `until`, if no row comes until then.
+
+        windows, below: int64[f]. Asking changes nothing; `advance` leaves these moments behind. O(m log keys) for m
+        keys that fall or had a row since they were last asked about, if windows and bounds are those of the call
+        before.
+        """
+        limit = whole("until", until)
+        falling = self._below(windows, below)
+        if self._now is None or limit <= self._now or not len(falling.windows):
+            return NO_FALLS
+        return self._falls(limit, falling)
+
+    def next_fall(self, windows: npt.ArrayLike, below: npt.ArrayLike) -> int | None:
+        """The next moment at which a key falls below one of these bounds, if no row comes; None if there is none."""
+        falling = self._below(windows, below)
+        return None if self._now is None or not len(falling.windows) else self._next_fall(falling)
+
     def merge(self, other: Self) -> None:
         """Become the counter of both streams; `other` is unchanged, and `now` is the later of the two.
 
@@ -123,7 +176,16 @@ class KeyCounter(Backend):
             self._merge(other)
 
     @abstractmethod
-    def _update(self, times: Int64, keys: UInt64, values: UInt64 | None, bounds: Bounds) -> Crossings: ...
+    def _update(self, times: Int64, keys: UInt64, values: UInt64 | None, bounds: Bounds, below: Below) -> Crossings:
+        """Add rows, all later than `now`, which is still the time before them."""
+
+    def _falls(self, until: int, below: Below) -> Falls:
+        """`falls` for at least one bound and a later moment. Not called on a backend that lacks "below"."""
+        raise NotImplementedError(f"{self.role}/{self.name} does not say that it lacks below")
+
+    def _next_fall(self, below: Below) -> int | None:
+        """`next_fall` for at least one bound. Not called on a backend that lacks "below"."""
+        raise NotImplementedError(f"{self.role}/{self.name} does not say that it lacks below")
 
     @abstractmethod
     def _merge(self, other: Self) -> None:
@@ -154,6 +216,17 @@ class KeyCounter(Backend):
         if flags.dtype != np.bool_ or flags.shape != lengths.shape:
             raise InputError("each", f"must be {len(lengths)} truth values, one for each window")
         return Bounds(lengths, bounds, np.ascontiguousarray(flags))
+
+    def _below(self, windows: Any, below: Any) -> Below:
+        lengths: Int64 = column("fall_windows", windows, np.int64)
+        bounds: Int64 = column("below", below, np.int64)
+        if len(lengths) and self.measure != ROWS:
+            raise InputError("below", f"is for rows, and this counter has measure = {self.measure!r}")
+        if len(bounds) != len(lengths):
+            raise InputError("below", f"must have {len(lengths)} values, one for each window (got {len(bounds)})")
+        _check_range("fall_windows", lengths, self.longest, "longest")
+        _check_range("below", bounds, self.most, "most")
+        return Below(lengths, bounds)
 
     def _check_times(self, times: Int64) -> None:
         never_back("times", times, self._now)

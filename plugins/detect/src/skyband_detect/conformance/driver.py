@@ -13,7 +13,7 @@ from skyband_detect.conformance import trials
 from skyband_detect.conformance.oracle import KeyCounterOracle
 from skyband_detect.conformance.plain_data import asks_of, at, push, rows_of
 from skyband_detect.conformance.streams import MomentStream, bursts, steady, stream, tiny
-from skyband_detect.role import DISTINCT, LONGEST, UNSEEN
+from skyband_detect.role import DISTINCT, LONGEST, ROWS, UNSEEN
 
 STEADY_ROWS = 16_000
 FARTHEST = 2 * LONGEST
@@ -115,6 +115,16 @@ class KeyCounterDriver(Driver):
                 ("a bound above the most", call(at_least=[backend.most + 1])),
                 ("fewer bounds than windows", call(windows=[1, 1])),
             ]
+        if backend.measure == ROWS:
+            calls += [
+                ("a fall below 0", call(fall_windows=[1], below=[0])),
+                ("a fall below more than the most", lambda: backend.falls(now + 1, [1], [backend.most + 1])),
+                ("a fall in a window above the longest", lambda: backend.next_fall([backend.longest + 1], [1])),
+                ("a fall in no window", call(below=[1])),
+                ("falls until a fraction", lambda: backend.falls(now + 0.5, [1], [1])),
+            ]
+        else:
+            calls.append(("a fall of what is not rows", call(fall_windows=[1], below=[1])))
         wrong = ("no values", call(values=None)) if backend.measure == DISTINCT else ("values", call(values=keys))
         return [*calls, wrong]
 

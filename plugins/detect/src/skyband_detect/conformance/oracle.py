@@ -1,5 +1,6 @@
 """The crossings of a key-counter by definition: every row is kept, and counted again for each answer."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 
 from skyband_detect.role import DISTINCT, NO_LIMIT, UNSEEN
@@ -58,3 +59,27 @@ class KeyCounterOracle:
 
     def _measure(self, rows: Sequence[Row]) -> int:
         return len({value for _, _, value in rows}) if self.measure == DISTINCT else len(rows)
+
+
+Fall = tuple[int, int, int, int]
+"""Moment, place of the bound, key, and the rows that remain."""
+
+
+def falls_by_definition(
+    rows: Sequence[Row], asks: Sequence[tuple[int, int]], after: int | None, until: int | None
+) -> list[Fall]:
+    """The keys that fall below a bound at moments after `after` and up to `until`; asks: (window, below)."""
+    times: dict[int, list[int]] = {}
+    for time, key, _ in rows:
+        times.setdefault(key, []).append(time)
+    falls = []
+    for key, own in times.items():
+        for ask, (window, bound) in enumerate(asks):
+            for moment in {time + window for time in own}:
+                if until is None or moment > until or (after is not None and moment <= after):
+                    continue
+                before = bisect_left(own, moment) - bisect_left(own, moment - window)
+                remaining = bisect_right(own, moment) - bisect_right(own, moment - window)
+                if before >= bound > remaining:
+                    falls.append((moment, ask, key, remaining))
+    return sorted(falls)

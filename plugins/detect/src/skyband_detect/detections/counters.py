@@ -9,7 +9,7 @@ from attrs import frozen
 from skyband.arrays import Int64
 
 from skyband_detect.detections.rule import EACH, Rule
-from skyband_detect.role import UNSEEN, Bounds
+from skyband_detect.role import UNSEEN, Below, Bounds
 
 _Shared = tuple[str | None, tuple[str, ...], str, tuple[str, ...]]
 """Condition, key, measure and columns of values."""
@@ -90,9 +90,21 @@ def counters_of(rules: tuple[Rule, ...]) -> Counters:
     return Counters(tuple(counters), tuple(keys), tuple(values), tuple(wheres), tuple(carry))
 
 
+def reached_by(counter: Counter, rules: Sequence[Rule]) -> list[int]:
+    """The places of a counter's rules that answer when a bound is reached."""
+    return [place for place in counter.rules if rules[place].below is None]
+
+
+def below_of(counter: Counter, rules: Sequence[Rule]) -> tuple[Int64, Below]:
+    """The places of a counter's rules that answer when a key falls below a bound, and what they ask."""
+    places = [place for place in counter.rules if rules[place].below is not None]
+    windows: Int64 = np.array([rules[place].window.length for place in places], np.int64)
+    return np.array(places, np.int64), Below(windows, np.array([rules[place].bound for place in places], np.int64))
+
+
 def bounds_of(counter: Counter, rules: Sequence[Rule]) -> Bounds:
-    """What the rules of a counter ask."""
-    own = [rules[place] for place in counter.rules]
+    """What the rules of a counter ask that answer when a bound is reached."""
+    own = [rules[place] for place in reached_by(counter, rules)]
     windows: Int64 = np.array([rule.window.length for rule in own], np.int64)
     at_least: Int64 = np.array([] if counter.measure == UNSEEN else [rule.bound for rule in own], np.int64)
     return Bounds(windows, at_least, np.array([rule.tell == EACH for rule in own], np.bool_))

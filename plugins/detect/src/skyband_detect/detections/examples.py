@@ -42,6 +42,7 @@ EXAMPLES = (
                     "name": "names", "key": ["origin"], "measure": "distinct name", "window": "15 seconds",
                     "at_least": 4, "where": "value > 0.2",
                 },
+                {"name": "few", "key": ["origin"], "below": 2, "window": "7 seconds", "silence": "2 seconds"},
                 {"name": "new", "key": ["name"], "measure": "unseen", "window": "1 minute", "after": _START},
             ],
             "carry": ["number"],

@@ -33,6 +33,8 @@ class Detections(Query):
     - `measure`: "rows"; "distinct COLUMN" for the distinct values of a column, or of several, "distinct host, port"; or
       "unseen", for keys without a row in the window before.
     - `at_least`: the bound, a number of rows or values. Not for unseen keys.
+    - `below`, instead of `at_least` and for rows only: answers at the moment at which fewer rows of a key than this are
+      left in the window, if there had been enough. A key is not missed before it has had enough rows.
     - `tell`: "crossing" answers when the bound is reached, and again only after the key fell below it. "each" answers
       at each time at which a row comes and the bound is reached.
     - `silence`: after an answer for a key, the rule gives no other for this key at times less than this later.
@@ -51,9 +53,14 @@ class Detections(Query):
     and `high` is null: no more of the key is kept than its rule needs. For unseen keys it is 0. Answers are in order of
     time, rule (as listed) and key, and never change.
 
+    With `below`, `time` is the moment at which a row becomes exactly one window old, unless a row at that moment takes
+    its place; `value` is the number of rows that are left, and carried columns are those of the last row of the key. It
+    is answered when the watermark passes that moment, and at the end of a table up to its last row.
+
     A row with a null in a rule's key, or in the columns of distinct values, is not counted by that rule. Rules that
     have the same condition, key and measure share one counter, so a tenth bound of the same count costs little. A
     counter keeps the newest times or values of each key, one more than the largest bound, however many rows there are.
+    For rules with `below` it also keeps the last row of each key in the window: its key as text and what is carried.
     A condition that requires a word of a column of text, such as action = 'login' AND port > 1024, is evaluated on the
     rows with that word only: hundreds of such conditions cost little more than one.
 
@@ -77,7 +84,9 @@ class Detections(Query):
     answered_by: ClassVar[str] = "skyband_detect.detections.execution:DetectionsExecution"
     files: ClassVar[tuple[str, ...]] = ("detections",)
     refused_keys: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("at_least", "where", "measure", "window", "silence", "tell", "after", "until"), _OF_A_RULE),
+        **dict.fromkeys(
+            ("at_least", "below", "where", "measure", "window", "silence", "tell", "after", "until"), _OF_A_RULE
+        ),
         "windows": "each rule in `detections` has one `window`: write a rule for each length",
         "every": "detections answers at the row that crosses a bound: drop this",
         "emit": "bounds are named beforehand: for questions that come later, run distinct-count or heavy-hitters too",
@@ -102,6 +111,10 @@ class Detections(Query):
     def one_shard(self) -> str | None:
         """Rows go to the shards of their keys."""
         return None
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        return ("below",) if any(rule.below is not None for rule in self.detections) else ()
 
     @property
     def compared_columns(self) -> tuple[str, ...]:

@@ -21,11 +21,11 @@ from skyband_detect.role import DISTINCT, LONGEST, MOST, ROWS, UNSEEN
 
 CROSSING, EACH = "crossing", "each"
 """When a rule answers: at the row that crosses its bound, or at each time at which it is reached."""
+_ROWS_ONLY = f'is for measure = "{ROWS}" only: when rows become too old is known for them alone'
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DISTINCT = re.compile(r"distinct\s+(\S.*)")
 _LATER = re.compile(r"(sum|mean|sequence|median|p\d+(\.\d+)?)\b")
 _REFUSED = {
-    "below": "a bound from above is not supported yet: use `at_least`",
     "steps": "sequences of steps are not supported yet: use a rule for the last step",
     "least": "is for means and quantiles, which are not supported yet: remove it",
     "windows": "a rule has one `window`: write a rule for each length",
@@ -37,12 +37,14 @@ _REFUSED = {
 
 @frozen(repr=False)
 class Rule:
-    """Answers when the rows of a key that meet `where` reach `at_least` within `window`."""
+    """Answers when the rows of a key that meet `where` reach `at_least` within `window`, or fall below `below`."""
 
     name: str
     window: Duration
     at_least: int | None = None
-    """The bound; none for unseen keys."""
+    """The bound; none for unseen keys, and for keys that fall below one."""
+    below: int | None = None
+    """It answers when fewer rows of a key remain."""
     key: tuple[str, ...] = ()
     where: str | None = None
     measure: str = ROWS
@@ -67,8 +69,8 @@ class Rule:
 
     @property
     def bound(self) -> int:
-        """`at_least`; 1 for unseen keys."""
-        return 1 if self.at_least is None else self.at_least
+        """`at_least` or `below`; 1 for unseen keys."""
+        return self.at_least or self.below or 1
 
     @property
     def span(self) -> tuple[int, int]:
@@ -150,7 +152,9 @@ def _faults(table: Any) -> list[tuple[str, str]]:
     if faults:
         return faults
     if values.get("measure") != UNSEEN:
-        return [] if "at_least" in values else [("at_least", "is required: the bound, such as 10")]
+        return _faults_of_bounds(values)
+    if "below" in values:
+        faults.append(("below", _ROWS_ONLY))
     if "at_least" in values:
         faults.append(("at_least", "is not for unseen keys, which have no rows to count: remove it"))
     if values.get("tell", CROSSING) != CROSSING:
@@ -159,6 +163,19 @@ def _faults(table: Any) -> list[tuple[str, str]]:
         message = "is required for unseen keys: the end of a time in which keys are learnt, else the first rows of all"
         faults.append(("after", f'{message} keys are answers; such as "2026-01-31T00:00:00Z"'))
     return faults
+
+
+def _faults_of_bounds(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What is wrong with `at_least` and `below` of a rule that counts."""
+    if "below" not in values:
+        return [] if "at_least" in values else [("at_least", "is required: the bound, such as 10; or `below`")]
+    if "at_least" in values:
+        return [("below", "a rule has one bound: write two rules, one with `at_least` and one with `below`")]
+    if values.get("measure", ROWS) != ROWS:
+        return [("below", f"{_ROWS_ONLY} (got measure = {literal(values['measure'])})")]
+    if values.get("tell", CROSSING) != CROSSING:
+        return [("tell", f'must be "{CROSSING}": no row comes when a key falls below (got {literal(EACH)})')]
+    return []
 
 
 def _unknown(key: str, names: Sequence[str]) -> str:
@@ -223,6 +240,7 @@ _CHECKS: Mapping[str, Callable[[Any], str | None]] = {
     "name": _is_name,
     "window": _is_length,
     "at_least": _is_bound,
+    "below": _is_bound,
     "key": _is_key,
     "where": condition_problem,
     "measure": _is_measure,

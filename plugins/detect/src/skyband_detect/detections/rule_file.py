@@ -28,5 +28,5 @@ def _table(path: Path) -> Any:
     from pyarrow import csv
 
     names = csv.open_csv(path).schema.names
-    types = {name: pa.int64() if name == "at_least" else pa.string() for name in names}
+    types = {name: pa.int64() if name in ("at_least", "below") else pa.string() for name in names}
     return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types=types, strings_can_be_null=True))

@@ -10,7 +10,7 @@ from skyband.state_validation import StateReader
 
 from skyband_detect.newest.last_times import LastTimes
 from skyband_detect.newest.rings import Entries, NewestTimes, latest
-from skyband_detect.role import DISTINCT, LONGEST, UNSEEN, Bounds, Crossings, KeyCounter
+from skyband_detect.role import DISTINCT, LONGEST, UNSEEN, Below, Bounds, Crossings, Falls, KeyCounter
 
 _NO_VALUES = np.empty(0, np.uint64)
 
@@ -21,7 +21,8 @@ class Newest(KeyCounter):
 
     After a row at t, a key has at least b rows in (t - window, t] iff its b-th newest time is later than t - window.
     It had fewer before iff the next older time is not. Nothing less is exact: two histories that differ in one of these
-    times differ in the answer to some window. For unseen keys the newest time is enough.
+    times differ in the answer to some window. For unseen keys the newest time is enough. A key falls below b when its
+    b-th newest time is one window old, unless rows come before: a heap has these moments, of the bounds last asked for.
 
     Parameters
     ----------
@@ -37,7 +38,8 @@ class Newest(KeyCounter):
     A row costs O(1) and O(1) for each bound; of distinct values O(min(most, values of the key)), and O(1) for each
     bound. A state is 16 bytes for each key and 8 for each time or 16 for each value; in memory, in rings of a power
     of two, it takes up to four times that. For unseen keys it is 16 bytes a key. Keys without a row in `longest` are
-    forgotten.
+    forgotten. A bound that keys fall below costs O(log keys) for each of its moments, and 16 bytes for each key that
+    has reached it; asked with others than in the call before, O(keys log keys).
 
     References
     ----------
@@ -61,12 +63,22 @@ class Newest(KeyCounter):
         distinct = self.measure == DISTINCT
         self._times = LastTimes() if self.measure == UNSEEN else NewestTimes(self.longest, self.most, distinct)
 
-    def _update(self, times: Int64, keys: UInt64, values: UInt64 | None, bounds: Bounds) -> Crossings:
+    def _update(self, times: Int64, keys: UInt64, values: UInt64 | None, bounds: Bounds, below: Below) -> Crossings:
         if isinstance(self._times, NewestTimes):
-            return self._times.update(times, keys, values, bounds)
+            return self._times.update(times, keys, values, bounds, below, self._now)
         rows, asks = self._times.unseen(read_only(times), read_only(keys), bounds.windows, self.longest)
         nothing = np.zeros(len(rows), np.int64)
         return Crossings(rows, asks, nothing, nothing, nothing)
+
+    def _falls(self, until: int, below: Below) -> Falls:
+        assert isinstance(self._times, NewestTimes)
+        assert self._now is not None
+        return self._times.falls(until, below, self._now)
+
+    def _next_fall(self, below: Below) -> int | None:
+        assert isinstance(self._times, NewestTimes)
+        assert self._now is not None
+        return self._times.next_fall(below, self._now)
 
     @property
     def _since(self) -> int:

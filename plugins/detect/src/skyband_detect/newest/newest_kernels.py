@@ -22,6 +22,10 @@ USED, COUNT, LISTS = 0, 1, 2
 """Of `meta`: the places of the arena that were ever used, the number of keys, and the first free ring of each size."""
 ROW, ASK, VALUE, EXACT = range(4)
 """The columns of crossings; EXACT is 1 if the value is exact, and 0 if it is the least possible."""
+NEVER = -(2**63)
+"""The moment at which a key falls that has not reached the bound."""
+FALL_ASK, FALL_KEY, FALL_TIME, FALL_VALUE = range(4)
+"""The columns of falls; with the time NEVER, a key that now has reached the bound."""
 _1 = np.uint64(1)
 
 
@@ -41,6 +45,14 @@ class Asks(NamedTuple):
     windows: Int64
     at_least: Int64
     each: Any
+
+
+class FallAsks(NamedTuple):
+    """Windows and bounds that keys fall below, int64[f] each, at moments after `now`."""
+
+    windows: Int64
+    bounds: Int64
+    now: int
 
 
 @nested_njit
@@ -135,6 +147,33 @@ def number_after(times: Int64, place: int, head: int, mask: int, size: int, old:
 
 
 @nested_njit
+def fall_of(rings: Rings, slot: int, window: int, bound: int) -> int:
+    """The moment at which a key falls if it gets no further row; NEVER if it has not reached the bound."""
+    place, head, size = rings.table[slot, PLACE], rings.table[slot, HEAD], rings.table[slot, SIZE] >> 6
+    if place == FREE or size < bound:
+        return NEVER
+    mask = (1 << (rings.table[slot, SIZE] & 63)) - 1
+    moment = rings.times[place + ((head + bound - 1) & mask)] + window
+    return moment if moment > rings.times[place + head] else NEVER
+
+
+@nested_njit
+def remaining_after(rings: Rings, slot: int, bound: int, old: int) -> int:
+    """The number of a key's newest `bound` entries that are later than `old`."""
+    place, head, size = rings.table[slot, PLACE], rings.table[slot, HEAD], rings.table[slot, SIZE] >> 6
+    mask = (1 << (rings.table[slot, SIZE] & 63)) - 1
+    return number_after(rings.times, place, head, mask, min(size, bound), old)
+
+
+@nested_njit
+def write_fall(falls: Int64, fallen: int, ask: int, bits: int, moment: int, value: int) -> int:
+    """Write a fall; returns how many there are."""
+    falls[fallen, FALL_ASK], falls[fallen, FALL_KEY] = ask, bits
+    falls[fallen, FALL_TIME], falls[fallen, FALL_VALUE] = moment, value
+    return fallen + 1
+
+
+@nested_njit
 def write(crossings: Int64, crossed: int, row: int, ask: int, value: int, exact: int) -> int:
     """Write a crossing; returns how many there are."""
     crossings[crossed, ROW], crossings[crossed, ASK] = row, ask
@@ -143,14 +182,15 @@ def write(crossings: Int64, crossed: int, row: int, ask: int, value: int, exact:
 
 
 @kernel_njit
-def push_rows(
+def push_rows(  # noqa: C901 - a numeric kernel is one loop
     rings: Rings, times: Int64, keys: UInt64, order: Int64, start: int, asks: Asks, longest: int, most: int,
-    crossings: Int64, crossed: int,
-) -> tuple[int, int]:  # fmt: skip
+    crossings: Int64, crossed: int, below: FallAsks, falls: Int64, fallen: int,
+) -> tuple[int, int, int]:  # fmt: skip
     """Add rows in `order`, from its entry `start` on: by time, and rows of one time by key.
 
-    Writes crossings, `crossed` of them there already. Returns the first entry without room, or the number of entries,
-    and the number of crossings. O(bounds) a row.
+    Writes crossings, `crossed` of them there already, and falls that these rows reveal, with keys that reach a bound.
+    Returns the first entry without room, or the number of entries, and the number of crossings and falls. O(bounds) a
+    row.
     """
     stop = start
     while stop < len(order):
@@ -161,10 +201,21 @@ def push_rows(
             stop += 1
         count = stop - begin
         slot = slot_of(rings.table, key)
-        if crossed + len(asks.windows) > len(crossings) or not has_room(rings, slot, count, most):
-            return begin, crossed
+        full = crossed + len(asks.windows) > len(crossings) or fallen + 2 * len(below.windows) > len(falls)
+        if full or not has_room(rings, slot, count, most):
+            return begin, crossed, fallen
         if rings.table[slot, PLACE] == FREE:
             begin_key(rings, slot, key, 0)
+        first_new = fallen
+        for ask in range(len(below.windows)):
+            moment = fall_of(rings, slot, below.windows[ask], below.bounds[ask])
+            if moment <= below.now:  # marks a key that had not reached the bound
+                fallen = write_fall(falls, fallen, ask, rings.table[slot, KEY], NEVER, 0)
+            elif moment <= time:
+                remaining = remaining_after(rings, slot, below.bounds[ask], moment - below.windows[ask])
+                remaining += count if moment == time else 0
+                if remaining < below.bounds[ask]:
+                    fallen = write_fall(falls, fallen, ask, rings.table[slot, KEY], moment, remaining)
         place, head, size = rings.table[slot, PLACE], rings.table[slot, HEAD], rings.table[slot, SIZE] >> 6
         mask = (1 << (rings.table[slot, SIZE] & 63)) - 1
         for ask in range(len(asks.windows)):
@@ -179,7 +230,14 @@ def push_rows(
                 crossed = write(crossings, crossed, order[begin + bound - before - 1], ask, before + count, 1)
         for _ in range(min(count, most + 1)):
             add_time(rings, slot, time, time - longest + 1, most)
-    return stop, crossed
+        for number in range(fallen - 1, first_new - 1, -1):  # of marked keys those stay that have reached it now
+            ask = falls[number, FALL_ASK]
+            moment = fall_of(rings, slot, below.windows[ask], below.bounds[ask])
+            if falls[number, FALL_TIME] == NEVER and moment == NEVER:
+                fallen -= 1
+                for column in range(4):
+                    falls[number, column] = falls[fallen, column]
+    return stop, crossed, fallen
 
 
 @nested_njit

@@ -3,6 +3,7 @@
 import numpy as np
 from skyband.arrays import TIME_MIN, Int64, UInt64, read_only
 
+from skyband_detect.newest.fall_times import FallTimes
 from skyband_detect.newest.newest_kernels import (
     COUNT,
     LISTS,
@@ -16,11 +17,12 @@ from skyband_detect.newest.newest_kernels import (
     push_rows,
     push_values,
 )
-from skyband_detect.role import NO_LIMIT, Bounds, Crossings
+from skyband_detect.role import NO_LIMIT, Below, Bounds, Crossings, Falls
 
 _FEWEST_SLOTS, _FEWEST_PLACES = 8, 16
 _SIZES = 64
 _NO_VALUES = np.empty(0, np.uint64)
+_NO_RECORDS = np.empty((0, 4), np.int64)
 
 
 class Entries:
@@ -39,36 +41,57 @@ class NewestTimes:
     def __init__(self, longest: int, most: int, distinct: bool) -> None:
         self._longest, self._most, self._distinct = longest, most, distinct
         self._rings = self._free(0, 0)
+        self._fall_times = FallTimes()
 
     @property
     def nbytes(self) -> int:
         """Bytes of the tables."""
-        return sum(array.nbytes for array in self._rings)
+        return sum(array.nbytes for array in self._rings) + self._fall_times.nbytes
 
     def count(self, since: int) -> int:
         """The number of entries from a time on. O(keys)."""
         return entries_since(self._rings, since, *_NOWHERE)[1]
 
-    def update(self, times: Int64, keys: UInt64, values: UInt64 | None, bounds: Bounds) -> Crossings:
-        """Add rows in order of time; returns those that cross a bound."""
+    def update(
+        self, times: Int64, keys: UInt64, values: UInt64 | None, bounds: Bounds, below: Below, now: int | None
+    ) -> Crossings:
+        """Add rows in order of time; returns those that cross a bound, and keys that fall below one after `now`."""
         order = _order(times, keys, values)
         asks = Asks(*bounds)
         times, keys, order = read_only(times), read_only(keys), read_only(order)
         own_values = _NO_VALUES if values is None else read_only(values)
         crossings = np.empty((len(bounds.windows) + 1024, 4), np.int64)
-        start, crossed = 0, 0
+        fall_asks, falls = self._fall_times.begin(self._rings, below, now), _NO_RECORDS
+        start, crossed, fallen = 0, 0, 0
         while True:
             limits = asks, self._longest, self._most, crossings, crossed
             if self._distinct:
                 start, crossed = push_values(self._rings, times, keys, own_values, order, start, *limits)
             else:
-                start, crossed = push_rows(self._rings, times, keys, order, start, *limits)
+                further = fall_asks, falls, fallen
+                start, crossed, fallen = push_rows(self._rings, times, keys, order, start, *limits, *further)
             if start == len(order):
-                return _crossings(crossings[:crossed])
+                break
             if crossed + len(bounds.windows) > len(crossings):
                 crossings = np.concatenate([crossings, np.empty_like(crossings)])
-            else:
-                self._make_room(int(times[order[start]]) - self._longest + 1, len(order) - start)
+            elif fallen + 2 * len(below.windows) > len(falls):
+                falls = np.concatenate([falls, np.empty((len(falls) + 1024 + 2 * len(below.windows), 4), np.int64)])
+            else:  # until all falls are known, times may be needed that no window of a row reaches
+                reached = times[order[start]] if not len(below.windows) else times[0] if now is None else now
+                self._make_room(int(reached) - self._longest + 1, len(order) - start)
+        if not len(below.windows):
+            return _crossings(crossings[:crossed])
+        all_falls = self._fall_times.settle(self._rings, fall_asks, int(times[-1]), falls[:fallen], keeps=False)
+        return _crossings(crossings[:crossed])._replace(falls=all_falls)
+
+    def falls(self, until: int, below: Below, now: int) -> Falls:
+        """The keys that fall below bounds after `now` and up to `until`, if no row comes."""
+        asks = self._fall_times.begin(self._rings, below, now)
+        return self._fall_times.settle(self._rings, asks, until, _NO_RECORDS, keeps=True)
+
+    def next_fall(self, below: Below, now: int) -> int | None:
+        """The next moment after `now` at which a key falls below one of these bounds, if no row comes."""
+        return self._fall_times.first(self._rings, self._fall_times.begin(self._rings, below, now))
 
     def entries(self, since: int) -> Entries:
         """The entries from a time on."""
@@ -83,7 +106,12 @@ class NewestTimes:
         places = np.arange(total) + np.repeat(starts[order] - (np.cumsum(sizes) - sizes), sizes)
         return Entries(keys[order], sizes, times[places], values[places] if self._distinct else values)
 
-    def load(self, entries: Entries, more: int = 0) -> None:
+    def load(self, entries: Entries) -> None:
+        """Hold these entries, and no others."""
+        self._fall_times.reset()
+        self._hold(entries, 0)
+
+    def _hold(self, entries: Entries, more: int) -> None:
         """Hold these entries, and no others, with room for `more` of one key."""
         largest = min(int(entries.sizes.max(initial=0)) + more, self._most + 1)
         self._rings = self._free(2 * len(entries.keys), 2 * _places(entries.sizes) + 4 * largest)
@@ -91,7 +119,7 @@ class NewestTimes:
 
     def _make_room(self, since: int, more: int) -> None:
         """Forget entries from before a time, and take room for twice as many as remain, and for `more` of one key."""
-        self.load(self.entries(since), more)
+        self._hold(self.entries(since), more)
 
     def _free(self, keys: int, places: int) -> Rings:
         """Empty rings with room for this many keys and places of entries, and for one more key."""

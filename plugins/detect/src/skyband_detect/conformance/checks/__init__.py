@@ -1,3 +1,3 @@
 """The checks of key-counters only."""
 
-MODULES = ("answers", "merging", "refusals")
+MODULES = ("answers", "falls", "merging", "refusals")
