@@ -8,9 +8,9 @@ import pyarrow as pa
 from attrs import evolve
 
 from skyband.config.calendar_lengths import UTC, CalendarLength, Length, is_ever, length
-from skyband.config.durations import MOST, Duration, duration, length_text
+from skyband.config.durations import MOST, Duration, clock_problem, duration, length_text, parsed
 from skyband.config.literals import literal
-from skyband.config.parameters import choice
+from skyband.config.parameters import checked, choice
 from skyband.errors import Problem
 from skyband.windows.schedule import EndlessRegular, Regular, Schedule
 
@@ -61,6 +61,33 @@ def against_parameter() -> Any:
         PREVIOUS, default=None, kw_only=True,
         help='"previous": compare each window with the previous one of equal length, by difference and ratio',
     )  # fmt: skip
+
+
+def lag_parameter() -> Any:
+    """The field `against` of queries that compare with any earlier window: PREVIOUS or a Duration."""
+    return checked(
+        None,
+        type="previous or duration",
+        check=lambda value: None if value == PREVIOUS else clock_problem(value),
+        converter=lambda value: value if value == PREVIOUS else parsed(value),
+        kw_only=True,
+        help='compare each window with one of equal length before: the "previous", or the one this much earlier, such '
+        'as "7 days"',
+    )
+
+
+def lag_problems(against: Any, every: Length, windows: Mapping[str, Length]) -> list[Problem]:
+    """Problems of windows, by their keys, and `against`, a Duration: all must be plain, and answered this much ago."""
+    if every.rows or of_calendar(every, *windows.values()):
+        message = 'compares windows of the same length of time: write "previous", or plain lengths such as "1 hour"'
+        return [Problem("against", f"{message} (got {against})")]
+    longest = max(window.length for window in windows.values())
+    if against.length < longest:
+        return [Problem("against", f"must be at least as long as each window, to share no row with it (got {against})")]
+    if against.length % every.length or longest + against.length > MOST:
+        message = f"must be a multiple of `every` ({every}), so that the earlier window has been answered"
+        return [Problem("against", f"{message}, and at most {length_text(MOST // 2, False)} (got {against})")]
+    return []
 
 
 def problems_of(every: Length, offset: Duration, windows: Mapping[str, Length]) -> list[Problem]:
@@ -191,16 +218,8 @@ def twice(window: Length) -> Length:
     return evolve(window, length=2 * window.length, text="")
 
 
-def with_previous(windows: tuple[Length, ...]) -> tuple[Length, ...]:
-    """Each window, followed by its union with the previous one."""
-    return tuple(length for window in windows for length in (window, twice(window)))
-
-
-def only_with_against(values: Mapping[str, tuple[Any, Any]]) -> list[Problem]:
-    """Problems of keys about the comparison, given with their values and defaults, that are set without `against`."""
-    message = 'needs `against`: add against = "previous", or remove this key'
-    return [
-        Problem(key, f"{message} (got {literal(value)})")
-        for key, (value, default) in values.items()
-        if value != default
-    ]
+def with_previous(windows: tuple[Length, ...], against: Any = PREVIOUS) -> tuple[Length, ...]:
+    """Each window, followed by one that reaches back to the start of that with which it is compared."""
+    if against == PREVIOUS:
+        return tuple(length for window in windows for length in (window, twice(window)))
+    return tuple(Duration(length) for window in windows for length in (window.length, against.length + window.length))

@@ -134,8 +134,7 @@ class ExactReader(RankReader):
     @classmethod
     def read_windows(cls, readers: Sequence[Self], since: Sequence[int]) -> reading.Reading:
         each = [own._values[np.searchsorted(own._times, begin) :] for own, begin in zip(readers, since, strict=True)]
-        values = np.sort(np.concatenate(each))
-        return reading.Reading(values, None, len(values), len(values), 0, [])
+        return reading.of_rows(np.concatenate(each))
 
 
 class BucketsReader(RankReader):

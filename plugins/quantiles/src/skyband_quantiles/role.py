@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,9 @@ from skyband_quantiles import sketch_parameters
 from skyband_quantiles.ranks import shares_of
 from skyband_quantiles.sketch_answers import Answers
 from skyband_quantiles.sketch_parameters import LONGEST, fault_of_limit
+
+if TYPE_CHECKING:
+    from skyband_quantiles.buckets.reading import Reading
 
 _NO_PARTS = np.empty(0, np.int64)
 _NO_LIMITS = np.empty(0, np.float64)
@@ -45,6 +48,11 @@ class QuantileSketch(RowClocked):
     """Whether equally correct answers may depend on the order of rows of one time, which are then sorted by value."""
     gives_states: ClassVar[bool] = False
     """Whether its states answer any window without the sketch."""
+
+    bounds_ranks: ClassVar[bool] = False
+    """Whether `readings` works: the rank of each value is bounded for certain, so that distances are, too."""
+    keeps_rows: ClassVar[bool] = False
+    """Whether all rows of the longest window are kept, so that distances are exact."""
 
     _furthest: ClassVar[int] = 2 * LONGEST + 1
 
@@ -169,6 +177,13 @@ class QuantileSketch(RowClocked):
         if begin is None:
             return 0.0, 0.0, 0.0
         return self._count(begin)
+
+    def readings(self, since: Sequence[int]) -> "list[Reading]":  # noqa: ARG002 - most sketches have none
+        """For each moment, what is known of all rows with time >= since, including those at `now`.
+
+        For backends with `bounds_ranks`; raises InputError for others. Rows older than `longest` are not counted.
+        """
+        raise InputError("readings", f"{self.name} bounds no ranks for certain: take buckets or exact")
 
     def _checked(self, times: Any, values: Any) -> tuple[Int64, Float64]:
         rows = self._columns(times, values)

@@ -31,6 +31,7 @@ from skyband_quantiles.buckets.history import (
     with_raw,
     with_windows,
 )
+from skyband_quantiles.buckets.reading import Reading, read
 from skyband_quantiles.buckets.state_arrays import contents_of, history_of
 from skyband_quantiles.buckets.uniting import Rules, unite
 from skyband_quantiles.role import QuantileSketch, Questions
@@ -95,6 +96,7 @@ class Buckets(QuantileSketch):
     name: ClassVar[str] = "buckets"
     order_matters: ClassVar[bool] = True
     gives_states: ClassVar[bool] = True
+    bounds_ranks: ClassVar[bool] = True
 
     alpha: float = sketch_parameters.alpha()
     epsilon: float = sketch_parameters.epsilon_of_rows()
@@ -194,6 +196,10 @@ class Buckets(QuantileSketch):
         rows, low, high = kernels.count(self._history, since)
         return rows, low, high
 
+    def readings(self, since: Sequence[int]) -> list[Reading]:
+        contents = self._contents()
+        return [read([contents], [moment], self.cuts) for moment in since]
+
     def _merge(self, other: Self, now: int) -> None:
         if not self._parts:
             self._parts = [self._contents()] if self._now is not None else []
@@ -252,10 +258,10 @@ class Buckets(QuantileSketch):
         return {**self._clock(), **self._contents().to_arrays(self.cuts)}
 
     def _load(self, state: Mapping[str, Array]) -> None:
-        read = StateReader(state)
-        self._set_clock(read.column("clock", np.int64))
+        reader = StateReader(state)
+        self._set_clock(reader.column("clock", np.int64))
         rules = self._rules
-        contents = Contents.from_arrays(read, self._last, rules.widest, rules.raw_most, self.cuts)
+        contents = Contents.from_arrays(reader, self._last, rules.widest, rules.raw_most, self.cuts)
         self._parts, self._uniting_since = [], None
         self._take(contents, self._last)
 

@@ -1,6 +1,6 @@
 """quantile-sketch/exact: all rows of the longest window, in queues by value."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -8,6 +8,7 @@ from attrs import define, field
 from skyband.arrays import Array, Float64, Int64, read_only
 from skyband.state_validation import StateReader
 
+from skyband_quantiles.buckets.reading import Reading, of_rows
 from skyband_quantiles.exact import kernels
 from skyband_quantiles.exact.queues import CHUNK, FREED, NOTHING, QUEUES, ROWS, Queues, empty
 from skyband_quantiles.role import QuantileSketch
@@ -63,6 +64,8 @@ class Exact(QuantileSketch):
 
     name: ClassVar[str] = "exact"
     gives_states: ClassVar[bool] = True
+    bounds_ranks: ClassVar[bool] = True
+    keeps_rows: ClassVar[bool] = True
 
     _queues: Queues = field(init=False)
     _windows: tuple[int, ...] = field(default=_NO_WINDOWS, init=False)
@@ -142,6 +145,10 @@ class Exact(QuantileSketch):
             kernels.ask(self._queues, since, _NO_TIMES, _NO_TIMES, _NO_VALUES, none.values[0, 0], none.shares[0, 0])
         )
         return rows, rows, rows
+
+    def readings(self, since: Sequence[int]) -> list[Reading]:
+        times, values = kernels.rows_of(self._queues)
+        return [of_rows(values[times >= moment]) for moment in since]
 
     def _merge(self, other: Self, now: int) -> None:
         rows = [_by_time(*kernels.rows_of(sketch._queues)) for sketch in (self, other)]

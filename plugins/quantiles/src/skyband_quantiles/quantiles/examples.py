@@ -4,6 +4,7 @@ from skyband.queries.example import JobExample, QueryExample, rows
 
 _KEYS = {"time": "ts", "value": "value", "windows": ["30 seconds", "1 minute"], "every": "15 seconds"}
 _DELAY = {"delay": "20 seconds"}
+_APART = {"distance": ["ks", "wasserstein", "psi"]}
 
 _ELSEWHERE = {
     "emit": "the tests of states, as states are no plain answers",
@@ -13,6 +14,14 @@ _ELSEWHERE = {
 EXAMPLES = (
     QueryExample(
         {**_KEYS, **_DELAY, "at": [0.5, 0.95], "above": [0.4], "offset": "5 seconds"}, rows(1), elsewhere=_ELSEWHERE
+    ),
+    QueryExample(
+        {**_KEYS, **_DELAY, **_APART, "at": [0.5], "above": [0.4], "against": "2 minutes", "bins": [0.2, 0.6]}, rows(3)
+    ),
+    QueryExample(
+        {**_KEYS, **_DELAY, **_APART, "windows": ["30 seconds"], "at": [0.9], "against": "previous", "bins": 4},
+        rows(4),
+        backends={"quantile-sketch": "buckets"},
     ),
     QueryExample({**_KEYS, **_DELAY, "at": [0.07, 0.28, 1], "windows": ["20 rows"], "every": "7 rows"}, rows(2)),
 )

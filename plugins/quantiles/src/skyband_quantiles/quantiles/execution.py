@@ -39,6 +39,10 @@ class QuantilesExecution(Execution[Quantiles]):
             from skyband_quantiles.quantiles.emitted_states_processor import StatesProcessor
 
             return StatesProcessor(self.query, bindings[ROLE], answers)
+        if self.query.against is not None:
+            from skyband_quantiles.quantiles.comparing_processor import ComparingProcessor
+
+            return ComparingProcessor(self.query, bindings[ROLE], answers)
         return QuantilesProcessor(self.query, bindings[ROLE], answers)
 
     def broadcast_state(self) -> "Rules | None":
@@ -55,7 +59,7 @@ class QuantilesExecution(Execution[Quantiles]):
         most = most_entries(bindings[ROLE], query.backend_parameters(ROLE))
         if query.longest is not None:
             most = min(most, _MOST_WITH_RULES)
-        if query.gives_states or not most:
+        if query.gives_states or query.against is not None or not most:
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:
@@ -67,14 +71,21 @@ class QuantilesExecution(Execution[Quantiles]):
         return kind(most, query, answers, labels_of(query), processor)
 
     def state_problems(self, state: "State", schema: pa.Schema) -> list[Problem]:  # noqa: ARG002
-        return []
+        if self.query.against is None:
+            return []
+        message = "compares with earlier windows, which no state contains: start without it, or with history"
+        return [Problem("against", message)]
 
     def open_parameters(self, role: str) -> tuple[str, ...]:  # noqa: ARG002 - there is one role
         """Borders and limits may change: what is unknown of old rows is within the bounds."""
+        if self.query.against is not None:
+            return ()
         return "longest", "every", "offset", "cuts"
 
     def open_keys(self, before: Query) -> tuple[str, ...]:
         """What is asked may change, and windows below the longest, for which rows are kept."""
+        if self.query.against is not None:
+            return self.query.evolvable  # what is remembered of earlier windows answers these keys only
         same = self.query.longest is None and isinstance(before, Quantiles) and _longest(self.query) == _longest(before)
         return (*self.query.evolvable, "at", "above", *(["windows"] if same else []))
 

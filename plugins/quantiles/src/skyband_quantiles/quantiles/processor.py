@@ -155,12 +155,14 @@ class QuantilesProcessor(BackendProcessor, BatchedProcessor):
 
 
 def labels_of(query: "Quantiles") -> dict[str, pa.Array]:
-    """The label columns of answers: windows, and all quantiles and limits by their index, null for the other kind."""
-    none_at: list[float | None] = [None] * len(query.at)
-    none_above: list[float | None] = [None] * len(query.above)
-    named = {"window": pa.array([str(window) for window in query.windows], pa.string())}
-    named["quantile"] = pa.array([*query.at, *none_above], pa.float64())
-    named["above"] = pa.array([*none_at, *query.above], pa.float64())
+    """The label columns of answers: windows, and all quantiles, limits and distances by index, null for other kinds."""
+    none_at, none_above, none_apart = ([None] * len(kind) for kind in (query.at, query.above, query.distance))
+    named = {
+        "window": pa.array([str(window) for window in query.windows], pa.string()),
+        "quantile": pa.array([*query.at, *none_above, *none_apart], pa.float64()),
+        "above": pa.array([*none_at, *query.above, *none_apart], pa.float64()),
+        "distance": pa.array([*none_at, *none_above, *query.distance], pa.string()),
+    }
     return {name: values for name, values in named.items() if name == "window" or name in query.asked}
 
 

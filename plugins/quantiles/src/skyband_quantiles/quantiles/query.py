@@ -28,9 +28,18 @@ from skyband.rules.query_with_rules import (
     longest_parameter,
 )
 from skyband.windows.schedule import Schedule, schedule_for_rules
-from skyband.windows.window_parameters import every_parameter, of_calendar, offset_parameter, problems_of, schedule_of
+from skyband.windows.window_parameters import (
+    every_parameter,
+    lag_parameter,
+    of_calendar,
+    offset_parameter,
+    problems_of,
+    schedule_of,
+    with_previous,
+)
 
 from skyband_quantiles.asked_parameters import limits_parameter, quantiles_parameter
+from skyband_quantiles.quantiles import comparing
 from skyband_quantiles.role import QuantileSketch
 
 _QUARTER = 15 * 60_000_000
@@ -77,6 +86,19 @@ class Quantiles(QueryWithRules):
     Rows whose value is null or NaN are left out and counted; infinities are values. Whole numbers that float64 cannot
     represent, such as 2^53 + 1, are refused; decimals become the nearest float64.
 
+    With `against`, each window is compared with an earlier one of the same length: `"previous"`, which ends where this
+    one begins, or the one this much earlier, such as `"7 days"`. The columns previous, difference, difference_low and
+    difference_high follow (with `at` or `above`), and against_rows, the rows of the earlier window. What is known of a
+    window when it ends is remembered until then, its rows are not: some 2 KB a window for distances of many rows, and
+    24 bytes for each quantile. A window without rows is answered, with nulls, if the earlier one has rows.
+
+    With `distance` a row follows for each, named in the column distance, in which value is how far apart the values of
+    both windows are. ks is the largest difference of the two distribution functions, as scipy.stats.ks_2samp's
+    statistic; wasserstein the area between them, in the unit of the value, null if a value is infinite; psi the
+    population stability index over `bins`, where half a row is added to each, so that empty bins have a finite index.
+    Low and high are certain, so an alarm on `low` is never false; they are equal for `exact`. A distance is null if one
+    of the windows has no rows. No p-value is given: it requires independent rows, which those of a stream are not.
+
     With `longest`, the state is kept for every window up to it, not only for `windows`, which may then be empty and may
     change freely between runs. Windows may also arrive as rules during a run: rows of a second source `rules` with a
     name, a window, optionally a slide and phase (by default `every` and `offset`) and a `group`, and the times `after`
@@ -117,6 +139,7 @@ class Quantiles(QueryWithRules):
         "object": 'quantiles are of a column of numbers, value; for those of each object, by = "object"',
         "item": 'quantiles are of a column of numbers, value; for those of each item, by = "item"',
         "weight": "not offered, rows count once; heavy-hitters adds weights up",
+        **comparing.REFUSED,
     }
 
     value: str = column_name(help="the column of numbers whose quantiles are computed")
@@ -135,6 +158,9 @@ class Quantiles(QueryWithRules):
     )  # fmt: skip
 
     longest: Duration | None = longest_parameter()
+    against: Any = lag_parameter()
+    distance: tuple[str, ...] = comparing.distance_parameter()
+    bins: Any = comparing.bins_parameter()
 
     def __attrs_post_init__(self) -> None:
         if not self.windows and self.longest is None:
@@ -142,9 +168,12 @@ class Quantiles(QueryWithRules):
         if self.longest is None:
             windows = {name: length for name, length in self.lengths.items() if name != "every"}
             problems = problems_of(self.every, self.offset, windows)
+            problems = problems or comparing.comparing_problems(self, windows)
         else:
-            problems = limit_problems(self.longest, self.lengths, self.offset, {"emit": self.emit})
-        if not (self.at or self.above or self.emit):
+            others = {"emit": self.emit, "against": self.against, "distance": self.distance or None}
+            problems = limit_problems(self.longest, self.lengths, self.offset, others)
+            problems += comparing.bins_problems(self)
+        if not (self.at or self.above or self.emit or self.distance):
             problems.append(Problem("at", "is required without `above`: set at = [0.5, 0.99], above = [400], or both"))
         if problems:
             raise ConfigError(*problems)
@@ -159,7 +188,8 @@ class Quantiles(QueryWithRules):
         """The schedule of answers; with rules, every moment may be due."""
         if self.longest is not None:
             return schedule_for_rules(self.longest.length)
-        return schedule_of(self.every, self.windows, self.offset)
+        windows = self.windows if self.against is None else with_previous(self.windows, self.against)
+        return schedule_of(self.every, windows, self.offset)
 
     @property
     def ties(self) -> tuple[str, ...]:
@@ -167,8 +197,9 @@ class Quantiles(QueryWithRules):
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """The columns that identify the quantile or limit of an answer's row."""
-        return (*(["quantile"] if self.at else []), *(["above"] if self.above else []))
+        """The columns that identify the quantile, limit or distance of an answer's row."""
+        columns = {"quantile": self.at, "above": self.above, "distance": self.distance}
+        return tuple(name for name, values in columns.items() if values)
 
     @property
     def compared_columns(self) -> tuple[str, ...]:
@@ -188,9 +219,12 @@ class Quantiles(QueryWithRules):
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         if self.emit is not None:
             return [at_field(self, schema), emitted_states.FIELD]
-        numbers = [pa.field(name, pa.float64()) for name in (*self.asked, "value", "low", "high")]
-        named = [pa.field(name, pa.string()) for name in (*self.rule_columns, "window")]
-        return [at_field(self, schema), *named, *numbers, pa.field("rows", pa.int64())]
+        names = [*self.rule_columns, "window", *self.asked, "value", "low", "high", "rows"]
+        if self.against is not None:
+            names += [*(comparing.ADDED if self.at or self.above else ()), "against_rows"]
+        types = {"window": pa.string(), "rule": pa.string(), "distance": pa.string()}
+        types |= {"rows": pa.int64(), "against_rows": pa.int64()}
+        return [at_field(self, schema), *(pa.field(name, types.get(name, pa.float64())) for name in names)]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         spans = self.windows if self.longest is None else (self.longest,)
@@ -199,11 +233,14 @@ class Quantiles(QueryWithRules):
             "longest": longest,
             "every": every,
             "offset": offset,
-            "cuts": tuple(sorted(self.above)),
+            "cuts": tuple(sorted({*self.above, *(self.bins if isinstance(self.bins, tuple) else ())})),
             "by": "rows" if self.rows else "time",
         }
 
     def unsupported_by(self, backend: Backend) -> list[Problem]:
+        if self.distance and not cast(QuantileSketch, backend).bounds_ranks:
+            message = "bounds no rank for certain, so that no distance has bounds: take buckets or exact"
+            return [Problem("distance", f"does not go with {backend.role}/{backend.name}, which {message}")]
         if self.emit is None or cast(QuantileSketch, backend).gives_states:
             return []
         message = "its states answer nothing: take quantile-sketch/buckets, exact or k-skb, or drop `emit`"

@@ -10,7 +10,7 @@ from skyband.errors import Problem
 from skyband.queries.composite_ids import Columns, several
 from skyband.rules.query_with_rules import limit_problems
 from skyband.windows.half_lives import half_life_problems
-from skyband.windows.window_parameters import only_with_against, previous_problems
+from skyband.windows.window_parameters import previous_problems
 
 from skyband_totals.heavy_hitters.movers import BOTH, DIFFERENCE
 
@@ -128,7 +128,7 @@ def part_problems(query: RankingKeys) -> list[Problem]:
 def against_problems(query: RankingKeys, windows: Mapping[str, Length]) -> list[Problem]:
     """Problems of `against`, with the windows by their keys, and of keys that require it."""
     if query.against is None:
-        return only_with_against({"rank_by": (query.rank_by, DIFFERENCE), "direction": (query.direction, BOTH)})
+        return _only_with_against({"rank_by": (query.rank_by, DIFFERENCE), "direction": (query.direction, BOTH)})
     problems = previous_problems(windows)
     remedies = {
         "share": "is for one window, but `against` compares two: set at_least, k, or both, or remove one of these",
@@ -160,3 +160,13 @@ def decay_problems(query: RankingKeys) -> list[Problem]:
     }
     problems += [Problem(key, text) for key, text in remedies.items() if getattr(query, key) not in (None, False)]
     return problems
+
+
+def _only_with_against(values: Mapping[str, tuple[object, object]]) -> list[Problem]:
+    """Problems of keys about the comparison, given with their values and defaults, that are set without `against`."""
+    message = 'needs `against`: add against = "previous", or remove this key'
+    return [
+        Problem(key, f"{message} (got {literal(value)})")
+        for key, (value, default) in values.items()
+        if value != default
+    ]
