@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as some
 from skyband.queries import make_query
@@ -15,25 +14,24 @@ from skyband_serve.turns import Turn
 QUERY = {"kind": "distinct-count", "time": "ts", "item": "a", "windows": ["1 minute"], "every": "1 minute"}
 
 
-@pytest.fixture(scope="module")
-def origin(tmp_path_factory):
+def savepoint_in(folder):
     """A savepoint to start from."""
-    folder = tmp_path_factory.mktemp("savepoints") / "first"
     savepoint.write(folder, make_query(QUERY), [b"state"], None, {}, None)
     return folder
 
 
+@example(False, ["turn", "save", "turn", "save", "turn", "kill"])
 @example(True, ["turn", "lose the newest"])
 @example(True, ["turn", "save", "turn", "lose the newest", "lose the newest"])
 @given(
     some.booleans(),
     some.lists(some.sampled_from(["turn", "turn", "save", "kill", "lose the newest", "lose the oldest"]), max_size=14),
 )
-def test_a_start_has_all_turns_since_each_savepoint(origin, is_from_savepoint, steps):
+def test_a_start_has_all_turns_since_each_savepoint(is_from_savepoint, steps):
     """Newest first, each with exactly the turns since; from the beginning only where the stream began there."""
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as elsewhere, TemporaryDirectory() as folder:
         checkpoint, last, had_two = Checkpoint(Path(folder)), 0, False
-        checkpoint.begin(origin if is_from_savepoint else None)
+        checkpoint.begin(savepoint_in(Path(elsewhere) / "first") if is_from_savepoint else None)
         there = [0] if is_from_savepoint else []
         for step in steps:
             if step == "turn":

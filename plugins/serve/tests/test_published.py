@@ -1,6 +1,7 @@
 """What is kept for the port, how long, and when the service is not well; and /answers, which gives it."""
 
 import json
+import random
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 
@@ -9,12 +10,16 @@ import pytest
 from attrs import evolve
 from served_board import ARROW, counts, error, get, job_of, request, served
 from skyband.engines import local
+from skyband_jobs.files.states_table import moments_of
 from skyband_serve import published
 from skyband_serve.published import Board
+from skyband_serve.published_states import PublishedStates
 from skyband_serve.settings import ServeSettings
 from state_streams import counting, stream, table
 
 HTTP = "127.0.0.1:0"
+MINUTE = 60_000_000
+"""The longest window of the counts."""
 KEYS = {key: value for key, value in counting().items() if key != "emit"}
 
 
@@ -87,6 +92,29 @@ def test_states_are_kept_only_of_the_newest_moment(tmp_path):
     assert board.now.states.at == int(newest.timestamp() * 1e6)
     there = {row["g"] for row in answers.to_pylist() if row["at"] == newest}
     assert {group for (group,) in board.now.states.groups} == there
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("changes", [{}, {"emit": "changed-state"}, {"by": []}], ids=["state", "changed", "one group"])
+def test_the_newest_states_are_those_of_the_definition_after_each_turn(changes, seed):
+    """However the answers are cut into turns, some of which are done again after a start: the newest moment stays."""
+    chance, rows, keys = random.Random(seed), table(stream(seed)), counting(**changes)
+    answers = local.apply(rows, keys).sort_by("at")
+    times, blobs = moments_of(answers["at"]).tolist(), answers["state"].to_pylist()
+    groups = list(zip(*(answers[name].to_pylist() for name in keys["by"]), strict=True)) or [()] * len(answers)
+    states, begin, newest = None, 0, {}
+    while begin < len(answers):
+        end = min(begin + chance.randrange(1, 12), len(answers))
+        states = PublishedStates.after(states, answers.slice(begin, end - begin))
+        for row in range(begin, end):
+            newest[groups[row]] = max(newest.get(groups[row], (0, b"")), (times[row], blobs[row]))
+        at = max(time for time, _ in newest.values())
+        first = at - MINUTE + 1 if states.covers.changed else at
+        assert states.at == at
+        assert {key: (time, bytes(blob)) for key, (time, blob) in states.groups.items()} == {
+            key: state for key, state in newest.items() if state[0] >= first
+        }
+        begin = end if chance.random() < 0.7 else max(end - chance.randrange(1, 20), 0)
 
 
 def test_without_a_port_nothing_is_kept(job):

@@ -1,23 +1,17 @@
 """The states that the port answers from are in the checkpoint, so that a start has them at once."""
 
-import random
-
 import pyarrow as pa
 import pytest
 from served_board import counts, get, job_of, request, served
 from skyband.engines import local
 from skyband.errors import SnapshotError
-from skyband_jobs.files.states_table import moments_of
 from skyband_serve.published import Board
-from skyband_serve.published_states import PublishedStates
 from skyband_serve.settings import ServeSettings
 from state_streams import counting, stream, table
 
 from .test_asking_the_port import QUANTILES
 
 HTTP = ServeSettings("127.0.0.1:0")
-MINUTE = 60_000_000
-"""The longest window of the counts."""
 
 
 def as_data(states):
@@ -49,29 +43,6 @@ def test_they_are_as_they_were_and_go_on(tmp_path, keys):
     for board in (before, after):
         board.publish(3, answers.slice(2 * third), {})
     assert as_data(after.now.states) == as_data(before.now.states)
-
-
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize("keys", KEYS[:3], ids=["state", "changed", "one group"])
-def test_the_newest_states_are_those_of_the_definition_after_each_turn(tmp_path, keys, seed):
-    """However the answers are cut into turns, some of which are done again after a start: the newest moment stays."""
-    chance, rows = random.Random(seed), table(stream(seed))
-    answers = local.apply(rows, keys).sort_by("at")
-    times, blobs = moments_of(answers["at"]).tolist(), answers["state"].to_pylist()
-    groups = list(zip(*(answers[name].to_pylist() for name in keys["by"]), strict=True)) or [()] * len(answers)
-    states, begin, newest = None, 0, {}
-    while begin < len(answers):
-        end = min(begin + chance.randrange(1, 12), len(answers))
-        states = PublishedStates.after(states, answers.slice(begin, end - begin))
-        for row in range(begin, end):
-            newest[groups[row]] = max(newest.get(groups[row], (0, b"")), (times[row], blobs[row]))
-        at = max(time for time, _ in newest.values())
-        first = at - MINUTE + 1 if states.covers.changed else at
-        assert states.at == at
-        assert {key: (time, bytes(blob)) for key, (time, blob) in states.groups.items()} == {
-            key: state for key, state in newest.items() if state[0] >= first
-        }
-        begin = end if chance.random() < 0.7 else max(end - chance.randrange(1, 20), 0)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,142 @@
+"""Properties of services, detections and distances see: each fails where one turn of what it is about is wrong."""
+
+import inspect
+import textwrap
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+from skyband.errors import SkybandError
+from skyband_detect.detections import conditions, rule
+from skyband_detect.newest.last_times import LastTimes
+from skyband_jobs.local.run import _FileOrder
+from skyband_quantiles import distances
+from skyband_serve.checkpoint import Checkpoint
+from skyband_serve.files_followed import FollowedFiles
+from skyband_serve.published_states import PublishedStates
+from skyband_serve.table_followed import FollowedTable
+from skyband_spark.side_outputs import RowsForTable
+
+ROOT = Path(__file__).parents[2]
+FULL = "test_a_full_table_keeps_the_keys_that_still_matter"
+STARTS = "test_a_start_has_all_turns_since_each_savepoint"
+SEEDS = [(seed,) for seed in range(8)]
+MUTANTS = {
+    "a stream from a savepoint may start from the beginning": (
+        (Checkpoint, "starts", "if self._from is None and is_first:", "if is_first:"),
+        ("serve/tests/test_checkpoint_sequences", STARTS, [()]),
+    ),
+    "only the newest savepoint has its turns": (
+        (Checkpoint, "saved", "savepoints[_MOST - 1]", "savepoints[0]"),
+        ("serve/tests/test_checkpoint_sequences", STARTS, [()]),
+    ),
+    "a file larger than a turn is in none": (
+        (FollowedFiles, "next_part", "if part and total", "if total"),
+        (
+            "serve/tests/test_files_followed",
+            "test_parts_have_all_files_in_order_and_are_as_large_as_they_may_be",
+            SEEDS,
+        ),
+    ),
+    "a file of the future makes all others old": (
+        (FollowedFiles, "_forget", "min(max(self._times.values(), default=0), time.time_ns() // 1_000_000)",
+         "max(self._times.values(), default=0)"),
+        (
+            "serve/tests/test_files_followed",
+            "test_a_file_that_returns_within_a_week_is_known_whatever_the_newest_one_says",
+            [(6, 20_000)],
+        ),
+    ),
+    "a log that does not know its lag is never behind": (
+        (FollowedTable, "is_behind", "else not self.caught_up", "else False"),
+        ("serve/tests/test_table_followed", "test_a_backlog_of_more_than_a_turn_does_not_wait", [({}, False, {})]),
+    ),
+    "a state stays for a microsecond more than its window": (
+        (PublishedStates, "after", "(covers.at - covers.since) if", "(covers.at - covers.since) - 1 if"),
+        (
+            "serve/tests/test_published",
+            "test_the_newest_states_are_those_of_the_definition_after_each_turn",
+            [({"emit": "changed-state"}, seed) for seed in range(6)],
+        ),
+    ),
+    "the newest moment goes back": (
+        (PublishedStates, "after", "max(times[newest], before.at)", "times[newest]"),
+        (
+            "serve/tests/test_published",
+            "test_the_newest_states_are_those_of_the_definition_after_each_turn",
+            [({}, seed) for seed in range(6)],
+        ),
+    ),
+    "the last committed micro-batch waits": (
+        (RowsForTable, "write", "number <= committed", "number < committed"),
+        ("spark/tests/test_side_outputs", "test_a_table_has_the_rows_of_all_committed_micro_batches_once", SEEDS),
+    ),
+    "a file as new as the one before goes back": (
+        (_FileOrder, "goes_back", "TIME_MIN < newest < self._newest", "TIME_MIN < newest <= self._newest"),
+        (
+            "jobs/tests/test_local_writers",
+            "test_a_file_goes_back_if_all_its_first_rows_are_older_than_the_newest_before_it",
+            [()],
+        ),
+    ),
+    "a silence is forgotten a moment early": (
+        (LastTimes, "spaced", "- apart + 1)", "- apart + 2)"),
+        ("detect/tests/test_last_times", FULL, [(keys, -1) for keys in range(3, 24)]),
+    ),
+    "a key is unseen a moment early": (
+        (LastTimes, "unseen", "- longest)", "- longest + 1)"),
+        ("detect/tests/test_last_times", FULL, [(keys, 0) for keys in range(3, 24)]),
+    ),
+    "nulls are among the rows of the first of many words": (
+        (conditions, "_rows_by_word", "< _WORDS_OF_16_BITS", "<= _WORDS_OF_16_BITS"),
+        (
+            "detect/tests/test_conditions",
+            "test_words_have_their_rows_and_nulls_none_however_many_words_there_are",
+            [(1 << 16,)],
+        ),
+    ),
+    "a rule begins at a whole second": (
+        (rule, "_microseconds", " + since.microseconds", ""),
+        ("detect/tests/test_rules", "test_times_of_rules_are_to_the_microsecond_in_any_year_and_zone", [()]),
+    ),
+    "rows above a cut are likely twice": (
+        (distances, "below", "likely[-1] - above - perhaps", "likely[-1] - above"),
+        ("quantiles/tests/test_distances", "test_rows_at_or_below_a_number_are_those_that_were_counted", [()]),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", MUTANTS)
+def test_mutant_is_caught(kind, monkeypatch, tmp_path):
+    (owner, name, before, after), (module, test, cases) = MUTANTS[kind]
+    monkeypatch.setattr(owner, name, _changed(owner, name, before, after))
+    check = getattr(_module(module), test)
+    names = inspect.signature(check).parameters
+    with pytest.raises((AssertionError, SkybandError, LookupError)):
+        for number, case in enumerate(cases):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            fixtures = {"tmp_path": folder, "monkeypatch": monkeypatch, "folder": folder}
+            given = {one: fixtures[one] for one in names if one in fixtures}
+            if "folder" in given:
+                (folder / "in").mkdir()
+            check(**dict(zip((one for one in names if one not in given), case, strict=False)), **given)
+
+
+def _changed(owner, name, before, after):
+    """A function with one turn of its text another."""
+    there = inspect.getattr_static(owner, name)
+    function = getattr(there, "fget", getattr(there, "__func__", there))
+    text = textwrap.dedent(inspect.getsource(function))
+    assert text.count(before) == 1, text
+    changed = {}
+    exec(text.replace(before, after), function.__globals__, changed)
+    return changed[name]
+
+
+def _module(name):
+    path = ROOT / "plugins" / f"{name}.py"
+    spec = spec_from_file_location(f"mutants_of_{path.stem}", path)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
