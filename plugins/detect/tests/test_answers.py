@@ -197,3 +197,38 @@ def test_a_backend_of_another_kind_is_named():
     query = make_query({"kind": "detections", "time": "ts", "detections": [RULE]})
     assert query.asked_roles == ("key-counter",)
     assert len(local.apply(at(0, 1, 2), query, {"key-counter": "newest"})) == 1
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"measure": "unseen", "after": "1970-01-01T00:00:01Z"},
+        {"measure": "rows", "at_least": 2},
+        {"measure": "distinct host", "at_least": 2, "tell": "each"},
+        {"measure": "rows", "at_least": 1, "tell": "each", "silence": "7 seconds"},
+        {"measure": "rows", "at_least": 1, "tell": "each", "silence": "15 seconds"},
+    ],
+    ids=["unseen", "rows", "distinct", "silence", "long silence"],
+)
+@pytest.mark.parametrize("is_restored", [False, True])
+def test_rows_that_come_alone_after_a_silence_are_answered_as_all_at_once(rule, is_restored):
+    """Of one key, just before, at and just after everything before them may be forgotten."""
+    rule = {"name": "one", "key": ["user"], "window": "10 seconds", **rule}
+    for gap in [6, 7, 8, 9, 10, 11, 14, 15, 16]:
+        seconds = [2, 2 + gap, 2 + 2 * gap, 99]
+        rows = pa.record_batch(
+            {
+                "ts": pa.array([second * SECOND for second in seconds], pa.timestamp("us", "UTC")),
+                "user": ["ann"] * 4,
+                "host": ["a", "b", "a", "c"],
+            }
+        )
+        query = make_query({"kind": "detections", "time": "ts", "detections": [rule]})
+        whole = local.apply(pa.Table.from_batches([rows]), query)
+        run, pieces = LocalRun.start(query, rows.schema), []
+        for place in range(len(rows)):
+            pieces.append(run.push(rows.slice(place, 1)))
+            if is_restored:
+                state, run = run.snapshot(), LocalRun.start(query, rows.schema)
+                run.restore(state)
+        assert pa.Table.from_batches([*pieces, run.finish()]) == whole, gap

@@ -1,6 +1,8 @@
 """What the local engine's writers put in place: the net effect of a log, small row groups, all together or nothing."""
 
 import io
+import json
+import os
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -9,16 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from skyband.arrays import TIME_MIN
+from skyband.engines.reference import LocalEngine
 from skyband.errors import EngineError
 from skyband.queries.query import BAD as BAD_ROWS
 from skyband.watermark import EventTimeProgress
+from skyband_jobs import read_job
 from skyband_jobs.formats.net_changes import last_changes
-from skyband_jobs.job.progress import Totals
+from skyband_jobs.job.progress import Progress, Totals
 from skyband_jobs.local.atomic_outputs import _Aside, _Together
 from skyband_jobs.local.run import _FileOrder
+from skyband_jobs.local.run import run as run_locally
 from skyband_jobs.local.sink import _Newest
 from skyband_jobs.local.sink_parts import STATES_TOGETHER, write_table
 from skyband_jobs.local.sink_writer import Writer
+from skyband_jobs.programs.engines import engine_named
 from skyband_jobs.running.bad_rows import BAD, LATE
 from skyband_jobs.tables.model import Sink
 
@@ -101,3 +107,33 @@ def test_a_file_goes_back_if_all_its_first_rows_are_older_than_the_newest_before
         assert found == expected
         goes_back += found
         newest = max(newest, *batches)
+
+
+@pytest.mark.parametrize("finish", [False, True])
+@pytest.mark.parametrize("files", [1, 2, 3, 4])
+def test_a_micro_batch_is_counted_where_it_has_rows(tmp_path, files, finish):
+    """The last windows of a complete input are answered without one."""
+    (tmp_path / "in").mkdir()
+    for number in range(4):
+        times = pa.array([number * 60_000_000], pa.timestamp("us", "UTC"))
+        pq.write_table(pa.table({"ts": times, "who": ["ann"]}), tmp_path / "in" / f"{number}.parquet")
+        os.utime(tmp_path / "in" / f"{number}.parquet", (1_000_000_000 + number,) * 2)
+    job = {
+        "source": {"format": "parquet", "path": "in", "stream": True, "finish": finish,
+                   "options": {"maxFilesPerTrigger": files}},
+        "query": {"kind": "distinct-count", "time": "ts", "item": "who", "windows": ["1 minute"], "every": "1 minute"},
+        "sink": {"format": "parquet", "path": "out", "trigger": "available-now"},
+    }  # fmt: skip
+    lines = [f"{table} = {_inline(keys)}" for table, keys in job.items()]
+    (tmp_path / "job.toml").write_text("\n".join(lines))
+    read = read_job(tmp_path / "job.toml", (), "local")
+    totals = run_locally(read, engine_named("local"), LocalEngine(), Progress(io.StringIO()))
+    assert (totals.rows_in, totals.micro_batches) == (4, -(-4 // files))
+    assert totals.answers == (4 if finish else 3)
+
+
+def _inline(value):
+    """A value as TOML on one line."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {_inline(one)}" for key, one in value.items()) + " }"
+    return json.dumps(value)

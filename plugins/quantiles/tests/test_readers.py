@@ -43,6 +43,31 @@ def test_a_reader_answers_like_the_sketch(name, rows):
         np.testing.assert_array_equal(shares, sketch.shares(since, ABOVE))
 
 
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("changes", [[(40.0, 400.0)], [(), (40.0,)], [(400.0,), (40.0, 400.0), (40.0,)]])
+def test_shares_above_cuts_that_came_later_are_certain_at_every_moment(seed, changes):
+    """Of older nodes the rows above a new cut are not known; a moment may be in the last of these."""
+    rows = lognormal(seed, 9000, 12)
+    sketch, begin = sketch_of("buckets", rows.take(np.arange(3000))), 3000
+    for number, cuts in enumerate(changes, 1):
+        later = skyband.create("quantile-sketch", "buckets", longest=600, every=50, cuts=cuts)
+        later.load_state(sketch.dump_state())
+        end = 3000 + 6000 * number // len(changes)
+        later.update(rows.times[begin:end], rows.values[begin:end])
+        sketch, begin = later, end
+        read = reader_of(sketch)
+        arrays = snapshot.decode(sketch.snapshot()).arrays
+        edges = [edge for last in arrays["last"].tolist()[::2] for edge in (last, last + 1)]
+        for since in sorted({*edges, *range(sketch.now - 600, sketch.now, 43)}):
+            if since < sketch.now - 600:
+                continue
+            shares = sketch.shares(since, ABOVE)
+            np.testing.assert_array_equal(BucketsReader.answer([read], [since], PARTS, LIMITS)[2], shares)
+            inside = rows.values[:end][rows.times[:end] >= since]
+            for (value, low, high), limit in zip(shares.tolist(), ABOVE, strict=True):
+                assert low <= np.mean(inside > limit) <= high and low <= value <= high
+
+
 @pytest.mark.parametrize("name", ["exact", "buckets"])
 def test_several_states_together_have_certain_bounds(name):
     parts = [lognormal(seed, 400 * seed, seed) for seed in range(1, 7)] + [steady(4000, 10)]
