@@ -68,6 +68,31 @@ def test_shares_above_cuts_that_came_later_are_certain_at_every_moment(seed, cha
                 assert low <= np.mean(inside > limit) <= high and low <= value <= high
 
 
+@pytest.mark.parametrize("stops", [(3000, 0), (3000, 3000), (0, 6000), (8000, 2000)])
+def test_shares_of_a_union_are_certain_where_some_of_its_parts_do_not_know_a_cut(stops):
+    """stops: how many rows of each part came before the cut was known."""
+    cuts, parts, streams = (40.0, 400.0), [], []
+    for seed, stop in enumerate(stops):
+        rows = lognormal(seed, 9000, 12)
+        before = sketch_of("buckets", rows.take(np.arange(stop)))
+        later = skyband.create("quantile-sketch", "buckets", longest=600, every=50, cuts=cuts)
+        later.load_state(before.dump_state())
+        later.update(rows.times[stop:], rows.values[stop:])
+        parts.append(later)
+        streams.append(rows)
+    readers = [reader_of(part) for part in parts]
+    parts[0].merge(parts[1])
+    united = snapshot.decode(parts[0].snapshot()).arrays
+    edges = [edge for last in united["last"].tolist() for edge in (last, last + 1)]
+    for since in sorted({*edges, *range(parts[0].now - 600, parts[0].now, 43)}):
+        if since < parts[0].now - 600:
+            continue
+        inside = np.concatenate([rows.values[rows.times >= since] for rows in streams])
+        for shares in (parts[0].shares(since, ABOVE), BucketsReader.answer(readers, [since] * 2, PARTS, LIMITS)[2]):
+            for (value, low, high), limit in zip(shares.tolist(), ABOVE, strict=True):
+                assert low <= np.mean(inside > limit) <= high and low <= value <= high
+
+
 @pytest.mark.parametrize("name", ["exact", "buckets"])
 def test_several_states_together_have_certain_bounds(name):
     parts = [lognormal(seed, 400 * seed, seed) for seed in range(1, 7)] + [steady(4000, 10)]
