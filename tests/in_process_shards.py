@@ -92,3 +92,10 @@ class ShardedStream:
         """Time goes on, with rows or without, and with ticks."""
         answers = pa.Table.from_batches([operator.step(progress, ticking) for operator in self.operators])
         return execution_of(self.plan.query).merge(answers) if self.plan.merges else answers
+
+    def finish(self):
+        """The input has ended."""
+        operators = self.operators
+        newest = max(operator.progress.newest for operator in operators)
+        answers = pa.Table.from_batches([operator.finish(newest) for operator in operators])
+        return execution_of(self.plan.query).merge(answers) if self.plan.merges else answers

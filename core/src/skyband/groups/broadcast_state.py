@@ -33,6 +33,9 @@ class BroadcastState(ABC):
     def group_by(self, by: pa.Schema) -> None:  # noqa: B027 - rows may be for all groups
         """Set the grouping columns, empty without `by`. Called on a new one."""
 
+    def read_from(self, schema: pa.Schema) -> None:  # noqa: B027 - rows may name no columns of the source
+        """Set the columns of the source, where they are known. Called on a new one."""
+
     @abstractmethod
     def take(self, rows: pa.Table, watermark: int | None) -> RefusedRows:
         """Add rows that arrived together, with every moment up to `watermark` answered. Returns rejected rows.

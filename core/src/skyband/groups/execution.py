@@ -137,6 +137,8 @@ def check_broadcast(query: Query, rows: pa.Table, schema: pa.Schema | None) -> "
     is_known = schema is not None and {*query.by} <= {*schema.names}
     fields = query.group_fields(schema) if is_known else [pa.field(name, pa.string()) for name in query.by]
     state.group_by(pa.schema(fields))
+    if schema is not None:
+        state.read_from(schema)
     return state.take(rows, None)
 
 

@@ -77,6 +77,7 @@ class OperatorState:
         state = self.bound.execution.broadcast_state()
         if state is not None:
             state.group_by(pa.schema(self.bound.query.group_fields(self.bound.schema)))
+            state.read_from(self.bound.schema)
         return state
 
     @groups.default

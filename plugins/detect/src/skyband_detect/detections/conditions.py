@@ -5,7 +5,7 @@ share an index of its words, so a batch costs time for the rows that conditions 
 A condition that can fail on some rows, such as a division, is evaluated on all rows: it must fail wherever it would.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -34,7 +34,7 @@ class _Condition(NamedTuple):
     """The columns that the rest reads."""
 
 
-def rows_by_condition(wheres: Sequence[str], batch: pa.RecordBatch) -> Iterator[tuple[str, Int64]]:
+def rows_by_condition(wheres: Iterable[str], batch: pa.RecordBatch) -> Iterator[tuple[str, Int64]]:
     """Each condition with the rows that meet it, int64[m], ascending. O(rows that have its word), or O(n) without."""
     indexes: dict[str, dict[str, Int64]] = {}
     for where in wheres:

@@ -8,11 +8,12 @@ import numpy as np
 from attrs import frozen
 from skyband.arrays import Int64
 
+from skyband_detect.detections.keep import Keep
 from skyband_detect.detections.rule import EACH, Rule
 from skyband_detect.role import UNSEEN, Below, Bounds
 
-_Shared = tuple[str | None, tuple[str, ...], str, tuple[str, ...]]
-"""Condition, key, measure and columns of values."""
+Shared = tuple[str | None, tuple[str, ...], str, tuple[str, ...]]
+"""Condition, key, measure and columns of values: rules that are equal in these may share a counter."""
 WORD = 64
 """Counters to a column of bits."""
 
@@ -29,6 +30,11 @@ class Counter:
     """The places of its rules."""
     longest: int
     most: int
+
+    @property
+    def shared(self) -> Shared:
+        """What its rules have in common."""
+        return self.where, self.key, self.measure, self.values
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -49,11 +55,23 @@ class Counters:
     """The different conditions."""
     carry: tuple[str, ...]
     """All columns of keys."""
+    coming: tuple[tuple[str, ...], ...] = ()
+    """The keys of rules to come, each with a bit after those of the counters: for rows without a null in the key."""
+
+    @property
+    def bits(self) -> int:
+        """The number of bits of a row, one for each counter, and one for each key of rules to come."""
+        return len(self.all) + len(self.coming)
 
     @property
     def words(self) -> int:
-        """The number of columns of bits, one bit for each counter."""
-        return -(-len(self.all) // WORD)
+        """The number of columns of bits."""
+        return -(-self.bits // WORD)
+
+    @property
+    def keys_of_bits(self) -> tuple[tuple[str, ...], ...]:
+        """The key of each bit."""
+        return (*(counter.key for counter in self.all), *self.coming)
 
 
 def bits_column(word: int) -> str:
@@ -71,23 +89,29 @@ def value_column(number: int) -> str:
     return f"value.{number}"
 
 
+def shared_by(rule: Rule) -> Shared:
+    """What a rule has in common with those that share its counter."""
+    return rule.where, rule.key, rule.counts, rule.values
+
+
 @lru_cache(maxsize=64)
-def counters_of(rules: tuple[Rule, ...]) -> Counters:
-    """The counters of rules, in order of the first rule of each."""
-    shared: dict[_Shared, list[int]] = {}
-    for place, rule in enumerate(rules):
-        shared.setdefault((rule.where, rule.key, rule.counts, rule.values), []).append(place)
+def counters_of(
+    rules: tuple[Rule, ...], keep: tuple[Keep, ...] = (), coming: tuple[tuple[str, ...], ...] = ()
+) -> Counters:
+    """The counters of rules, in order of the first rule of each, then those to keep for rules to come."""
+    shared: dict[Shared, list[tuple[int | None, Rule]]] = {}
+    for place, rule in [*enumerate(rules), *((None, one.as_rule) for one in keep)]:
+        shared.setdefault(shared_by(rule), []).append((place, rule))
     counters = []
-    for (where, key, measure, columns), places in shared.items():
-        longest = max(rules[place].window.length for place in places)
-        counters.append(
-            Counter(where, key, measure, columns, tuple(places), longest, max(rules[place].bound for place in places))
-        )
-    keys = dict.fromkeys(counter.key for counter in counters if counter.key)
+    for of, both in shared.items():
+        places = tuple(place for place, _ in both if place is not None)
+        longest = max(rule.window.length for _, rule in both)
+        counters.append(Counter(*of, places, longest, max(rule.bound for _, rule in both)))
+    keys = dict.fromkeys(key for key in (*(counter.key for counter in counters), *coming) if key)
     values = dict.fromkeys(counter.values for counter in counters if counter.values)
     wheres = dict.fromkeys(counter.where for counter in counters if counter.where is not None)
     carry = dict.fromkeys(name for key in keys for name in key)
-    return Counters(tuple(counters), tuple(keys), tuple(values), tuple(wheres), tuple(carry))
+    return Counters(tuple(counters), tuple(keys), tuple(values), tuple(wheres), tuple(carry), coming)
 
 
 def reached_by(counter: Counter, rules: Sequence[Rule]) -> list[int]:

@@ -1,7 +1,7 @@
 """Runs detections: one processor for all keys, on any number of shards."""
 
 from collections.abc import Mapping
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,9 @@ from skyband.roles.sharding import BOTH, PROBE
 from skyband_detect.detections.counters import WORD, bits_column, key_column
 from skyband_detect.detections.query import Detections
 
+if TYPE_CHECKING:
+    from skyband_detect.detections.coming_rules import ComingRules
+
 _PLACE = "place of the rule"
 
 
@@ -28,6 +31,13 @@ class DetectionsExecution(Execution[Detections]):
         from skyband_detect.detections.processor import DetectionsProcessor  # on use, because it loads numba
 
         return DetectionsProcessor(self.query, bindings["key-counter"], answers)
+
+    def broadcast_state(self) -> "ComingRules | None":
+        if not (self.query.keys or self.query.keep):
+            return None
+        from skyband_detect.detections.coming_rules import ComingRules
+
+        return ComingRules(self.query)
 
     def partition(self, frame: pa.RecordBatch, shards: int) -> Partitioning:
         """Each row to the shards of its keys, with the bits of the counters that count it there.
@@ -67,15 +77,15 @@ class DetectionsExecution(Execution[Detections]):
         """Answers of all shards in order of time, rule and key; no two shards count one key of a rule."""
         names = pa.array([rule.name for rule in self.query.detections])
         ordered = answers.append_column(_PLACE, pc.index_in(answers["rule"], names))
-        order = [(name, "ascending") for name in ("time", _PLACE, "key")]
+        order = [(name, "ascending") for name in ("time", _PLACE, "rule", "key")]  # rules that came have no place
         return ordered.sort_by(order).drop_columns([_PLACE])
 
     def _counters_by_key(self) -> dict[tuple[str, ...], list[int]]:
-        """For each key, the bits of its counters in each word."""
+        """For each key, its bits in each word."""
         counters = self.query.counters
         words: dict[tuple[str, ...], list[int]] = {}
-        for number, counter in enumerate(counters.all):
-            own = words.setdefault(counter.key, [0] * counters.words)
+        for number, key in enumerate(counters.keys_of_bits):
+            own = words.setdefault(key, [0] * counters.words)
             own[number // WORD] |= 1 << number % WORD
         return words
 

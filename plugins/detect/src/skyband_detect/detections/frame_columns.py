@@ -23,12 +23,15 @@ def encode(counters: Counters, carry: tuple[str, ...], batch: pa.RecordBatch) ->
             arrays = [batch.column(name) for name in names]
             columns[name_of(number)] = pa.array(hash_columns(arrays))
             whole[names] = _without_nulls(arrays)
+    needs: list[tuple[str | None, tuple[tuple[str, ...], ...]]]
+    needs = [(counter.where, (counter.key, counter.values)) for counter in counters.all]
+    needs += [(None, (key,)) for key in counters.coming]
     for word in range(counters.words):
         bits: UInt64 = np.zeros(len(batch), np.uint64)
-        for bit, counter in enumerate(counters.all[word * WORD : (word + 1) * WORD]):
-            rows: Any = slice(None) if counter.where is None else meets[counter.where]
+        for bit, (where, columns_without_nulls) in enumerate(needs[word * WORD : (word + 1) * WORD]):
+            rows: Any = slice(None) if where is None else meets[where]
             inside = np.uint64(1 << bit)
-            for names in (counter.key, counter.values):
+            for names in columns_without_nulls:
                 valid = whole.get(names)
                 if valid is not None:
                     inside = inside * valid[rows]
@@ -44,10 +47,10 @@ def check(counters: Counters, frame: pa.RecordBatch) -> None:
     check_whole(frame, *(value_column(number) for number in range(len(counters.values))))
     for word in range(counters.words):
         check_whole(frame, bits_column(word))
-        used = min(WORD, len(counters.all) - word * WORD)
+        used = min(WORD, counters.bits - word * WORD)
         bits = frame.column(bits_column(word)).to_numpy()
         if used < WORD and (bits >> np.uint64(used)).any():
-            raise SnapshotError(f"contradicts itself: {bits_column(word)}: there are only {len(counters.all)} counters")
+            raise SnapshotError(f"contradicts itself: {bits_column(word)}: there are only {counters.bits} of them")
 
 
 def _without_nulls(columns: list[pa.Array]) -> Array | None:

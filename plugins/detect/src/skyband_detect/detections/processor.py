@@ -7,26 +7,32 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from skyband.arrays import TIME_MAX, Array, Int64, UInt64
+from skyband.columns.hashing import hash_columns
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import carried, carried_values
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
+from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.processor import GroupProcessor
 from skyband.queries.time_columns import moments
 from skyband.registry import Binding
 from skyband.state_validation import StateReader
 
+from skyband_detect.detections.coming_rules import ComingRules
+from skyband_detect.detections.conditions import rows_by_condition
 from skyband_detect.detections.counter_rows_kernel import rows_by_counter
-from skyband_detect.detections.counters import below_of, bits_column, bounds_of, key_column, reached_by, value_column
+from skyband_detect.detections.counters import Counter, below_of, bits_column, key_column, value_column
 from skyband_detect.detections.falling_keys import FallenKeys, FallingKeys
 from skyband_detect.detections.key_texts import key_texts
+from skyband_detect.detections.versions import ActiveRules, Opening, Silence
 from skyband_detect.newest.last_times import LastTimes
-from skyband_detect.role import NO_FALLS, NO_LIMIT, Crossings, Falls, KeyCounter
+from skyband_detect.role import NO_FALLS, NO_LIMIT, Falls, KeyCounter
 
 if TYPE_CHECKING:
     from skyband_detect.detections.query import Detections
 
 _FARTHEST = 2**62
+_NEVER = -_FARTHEST
 _NO_KEYS = np.empty(0, np.uint64)
 
 
@@ -46,35 +52,43 @@ class DetectionsProcessor(GroupProcessor):
     def __init__(self, query: "Detections", binding: Binding, answers: pa.Schema) -> None:
         self._query, self._binding, self._schema = query, binding, answers
         self._all = query.counters
-        self._bounds = [bounds_of(counter, query.detections) for counter in self._all.all]
-        rules = query.detections
-        self._reached = [np.array(reached_by(counter, rules), np.int64) for counter in self._all.all]
-        self._after, self._until = np.array([rule.span for rule in rules], np.int64).T
-        silences = [0 if rule.silence is None else rule.silence.length for rule in rules]
-        self._latest = np.array([0 if rule.below is None else rule.window.length for rule in rules])
-        """How long after the last row a rule may answer."""
-        self._horizon = max(1 + max(counter.longest for counter in self._all.all), *(silences + self._latest).tolist())
-        """From its last row on, all is forgotten after so long."""
+        self._fixed = ActiveRules.of(query.detections, self._all.all)
+        self._coming: ComingRules | None = None
         self._carry = [answers.field(name) for name in query.carry]
         self._begin()
 
+    def listen(self, broadcast: BroadcastState, group: int | None = None) -> None:  # noqa: ARG002
+        assert isinstance(broadcast, ComingRules)
+        self._coming = broadcast
+
+    @property
+    def _active(self) -> ActiveRules:
+        """The rules in force."""
+        return self._fixed if self._coming is None else self._coming.active
+
     def _begin(self) -> None:
-        parameters = (counter.parameters for counter in self._all.all)
-        self._counters = [cast(KeyCounter, self._binding.create(**own)) for own in parameters]
-        quiet = [place for place, rule in enumerate(self._query.detections) if rule.silence is not None]
-        self._answered = {place: LastTimes() for place in quiet}
-        """The last answers of each key, for rules with `silence`."""
+        self._counters = [self._new(counter) for counter in self._all.all]
+        self._opened: dict[Opening, KeyCounter] = {}
+        """The counters opened for rules that came, from their first row on."""
+        self._silent: dict[Silence, LastTimes] = {}
+        """For rules with `silence`, the time until which each key is silent."""
+        self._silent_until = _NEVER
         below = (below_of(counter, self._query.detections) for counter in self._all.all)
         self._falling = {n: FallingKeys(*limits, self._carry) for n, limits in enumerate(below) if len(limits[0])}
-        """The last rows of keys, for the counters of rules with `below`."""
+        """The last rows of keys, for the counters of fixed rules with `below`."""
         self._next_fall: int | None = None
         self._last: int | None = None
+
+    def _new(self, counter: Counter) -> KeyCounter:
+        return cast(KeyCounter, self._binding.create(**counter.parameters))
 
     def advance(self, rows: Rows, until: int) -> pa.RecordBatch | None:
         answers, fallen = None, list[FallenKeys]()
         if len(rows) or (self._next_fall is not None and self._next_fall < until):
-            alerts = self._alerts(rows, until, fallen)
-            answers = self._answers(rows, alerts, fallen)
+            active = self._active
+            self._drop_others(active)
+            alerts = self._alerts(rows, active, until, fallen)
+            answers = self._answers(rows, active, alerts, fallen)
             self._last = int(rows.times[-1]) if len(rows) else self._last
             self._pass()
         if self._last is not None and self.next_at <= until:
@@ -92,18 +106,27 @@ class DetectionsProcessor(GroupProcessor):
                 self._falling[number].leave_behind(counter, self._last)
             else:
                 counter.advance(self._last)
+        for counter in self._opened.values():
+            counter.advance(self._last)
         self._find_next_fall()
 
     def _find_next_fall(self) -> None:
         falls = (falling.next_fall(self._counters[number]) for number, falling in self._falling.items())
         self._next_fall = min((fall for fall in falls if fall is not None), default=None)
 
+    def _drop_others(self, active: ActiveRules) -> None:
+        """Forget the counters and silences of rules that have left."""
+        self._opened = {opening: counter for opening, counter in self._opened.items() if opening in active.opened}
+        self._silent = {of: times for of, times in self._silent.items() if (of[0], of[2]) in active.names}
+
     @property
     def next_at(self) -> int:
         """When the next key falls below a bound; or all windows are empty and no rule is silent."""
         if self._last is None:
             return TIME_MAX
-        return self._last + self._horizon if self._next_fall is None else self._next_fall + 1
+        if self._next_fall is not None:
+            return self._next_fall + 1
+        return max(self._last + 1 + self._active.longest, self._silent_until)
 
     @property
     def empty(self) -> bool:
@@ -111,39 +134,44 @@ class DetectionsProcessor(GroupProcessor):
 
     @property
     def retained(self) -> int:
-        return sum(map(len, self._counters)) + sum(map(len, self._answered.values()))
+        self._drop_others(self._active)
+        silent = sum(len(self._silent_keys(silence)[0]) for silence in self._silent)
+        return sum(map(len, (*self._counters, *self._opened.values()))) + silent
+
+    def _silent_keys(self, silence: Silence) -> tuple[UInt64, Int64]:
+        """The keys that are still silent, ascending, and until when."""
+        return self._silent[silence].entries(-_FARTHEST if self._last is None else self._last + 1)
 
     @property
     def nbytes(self) -> int:
-        return sum(counter.nbytes for counter in self._counters) + sum(last.nbytes for last in self._answered.values())
+        tables: list[KeyCounter | LastTimes] = [*self._counters, *self._opened.values(), *self._silent.values()]
+        return sum(table.nbytes for table in tables)
 
-    def _alerts(self, rows: Rows, until: int, fallen: list[FallenKeys]) -> _Alerts:
+    def _alerts(self, rows: Rows, active: ActiveRules, until: int, fallen: list[FallenKeys]) -> _Alerts:
         """The rows that cross, by counter; adds the keys that fall before `until`, for each counter that has such."""
         pieces = [_Alerts(*[np.empty(0, np.int64)] * 5)]
-        begins, all_rows = np.zeros(len(self._all.all) + 1, np.int64), np.empty(0, np.int64)
+        begins, all_rows = np.zeros(self._all.bits + 1, np.int64), np.empty(0, np.int64)
         if len(rows):
             bits = np.stack([rows[bits_column(word)] for word in range(self._all.words)])
-            begins, all_rows = rows_by_counter(bits, len(self._all.all))
-        for number, counter in enumerate(self._all.all):
-            inside = all_rows[begins[number] : begins[number + 1]]
-            if not len(inside):
-                if number in self._falling:
-                    fallen.append(self._falls(number, NO_FALLS, rows, inside, _NO_KEYS, until))
-                continue
-            times, keys = rows.times[inside], self._keys(rows, counter.key)[inside]
-            values = rows[value_column(self._all.values.index(counter.values))][inside] if counter.values else None
-            bounds = self._bounds[number]
-            limits = self._falling[number].limits if number in self._falling else {}
-            crossings = self._counters[number].update(
-                times, keys, values, windows=bounds.windows, at_least=bounds.at_least, each=bounds.each, **limits
-            )
-            if len(crossings.rows):
-                pieces.append(self._allowed(crossings, self._reached[number], times, keys, inside))
-            if number in self._falling:
-                fallen.append(self._falls(number, crossings.falls, rows, inside, keys, until))
-        return _Alerts(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
+            begins, all_rows = rows_by_counter(bits, self._all.bits)
+        for number, (counter, state) in enumerate(zip(active.permanent, self._counters, strict=True)):
+            inside, falls = all_rows[begins[number] : begins[number + 1]], NO_FALLS
+            falling = self._falling.get(number)
+            if len(inside):
+                values = rows[value_column(self._all.values.index(counter.values))][inside] if counter.values else None
+                limits = {} if falling is None else falling.limits
+                alerts, falls = self._crossings(active, counter, state, rows, inside, values, limits)
+                pieces.append(alerts)
+            if falling is not None:
+                fallen.append(self._falls(active, number, falls, rows, inside, until))
+        if active.opened and len(rows):
+            pieces += self._of_opened(rows, active, begins, all_rows)
+        alerts = _Alerts(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
+        return self._not_silent(rows, active, alerts)
 
-    def _falls(self, number: int, falls: Falls, rows: Rows, inside: Int64, keys: UInt64, until: int) -> FallenKeys:
+    def _falls(
+        self, active: ActiveRules, number: int, falls: Falls, rows: Rows, inside: Int64, until: int
+    ) -> FallenKeys:
         """The keys of a counter that fall before `until`, at times of their rules, not silent."""
         key = self._all.all[number].key
 
@@ -153,36 +181,96 @@ class DetectionsProcessor(GroupProcessor):
             carry = zip(self._query.carry, self._carry, strict=True)
             return [texts, *(self._column(rows, name, own).cast(field.type) for name, field in carry)]
 
-        state = self._counters[number]
-        fallen = self._falling[number].update(state, falls, rows.times[inside], keys, until - 1, columns_of)
-        stays = self._in_force(fallen.rules, fallen.times, fallen.keys)
+        keys = self._keys(rows, key)[inside] if len(inside) else _NO_KEYS
+        falling, times = self._falling[number], rows.times[inside]
+        fallen = falling.update(self._counters[number], falls, times, keys, until - 1, columns_of)
+        stays = (fallen.times > active.begins[fallen.rules]) & (fallen.times <= active.ends[fallen.rules])
+        for rule in np.unique(fallen.rules).tolist():
+            own = np.flatnonzero(stays & (fallen.rules == rule))
+            stays[own] = self._spaced(active, rule, fallen.times[own], fallen.keys[own])
         columns = [column.filter(pa.array(stays)) for column in fallen.columns]
-        return FallenKeys(*(part[stays] for part in fallen[:4]), columns)
+        rules, times, keys = fallen.rules[stays], fallen.times[stays], fallen.keys[stays]
+        return FallenKeys(rules, times, keys, fallen.value[stays], columns)
 
-    def _in_force(self, rules: Int64, when: Int64, keys: UInt64) -> Array:
-        """bool[n]: the answers for these keys at times of their rules, and not silent; each rule's in order of time."""
-        stays: Array = (when > self._after[rules]) & (when <= self._until[rules])
-        for rule in np.unique(rules).tolist():
-            if rule in self._answered:
-                own = np.flatnonzero(stays & (rules == rule))
-                silence = self._query.detections[rule].silence
-                assert silence is not None
-                stays[own] = self._answered[rule].spaced(when[own], np.ascontiguousarray(keys[own]), silence.length)
+    def _of_opened(self, rows: Rows, active: ActiveRules, begins: Int64, all_rows: Int64) -> list[_Alerts]:
+        """The crossings of the counters that were opened for rules that came."""
+        names, first = self._query.carried_names, len(self._all.all)
+        columns = [self._column(rows, name, None) for name in names]
+        batch = pa.RecordBatch.from_arrays([pa.array(rows.times), *columns], names=["", *names])
+        meets = dict(rows_by_condition({of[0]: None for of, _ in active.opened if of[0] is not None}, batch))
+        with_key = {key: all_rows[slice(*begins[first + n : first + n + 2])] for n, key in enumerate(self._all.coming)}
+        masks: dict[tuple[str, ...], Array] = {}
+        pieces = []
+        for opening, counter in active.opened.items():
+            inside = with_key[counter.key]
+            if counter.where is not None:
+                if counter.key not in masks:
+                    masks[counter.key] = np.zeros(len(rows), np.bool_)
+                    masks[counter.key][inside] = True
+                some = meets[counter.where]
+                inside = some[masks[counter.key][some]]
+            values = None
+            if counter.values and len(inside):
+                of = [batch.column(name).take(pa.array(inside)) for name in counter.values]
+                valid = np.all([column.is_valid().to_numpy(zero_copy_only=False) for column in of], axis=0)
+                inside, values = inside[valid], hash_columns(of)[valid]
+            if len(inside):
+                if opening not in self._opened:
+                    self._opened[opening] = self._new(counter)
+                pieces.append(self._crossings(active, counter, self._opened[opening], rows, inside, values, {})[0])
+        return pieces
+
+    def _crossings(
+        self, active: ActiveRules, counter: Counter, state: KeyCounter, rows: Rows, inside: Int64,
+        values: UInt64 | None, limits: Mapping[str, Int64],
+    ) -> tuple[_Alerts, Falls]:  # fmt: skip
+        """The crossings at times of their rules, of the rows that a counter counts; and the keys that fall."""
+        bounds, times = active.bounds[counter.rules], rows.times[inside]
+        keys = self._keys(rows, counter.key)[inside]
+        crossings = state.update(
+            times, keys, values, windows=bounds.windows, at_least=bounds.at_least, each=bounds.each, **limits
+        )
+        rules, when = active.reached[counter.rules][crossings.asks], times[crossings.rows]
+        stays = (when > active.begins[rules]) & (when <= active.ends[rules])
+        numbers = (crossings.value, crossings.low, crossings.high)
+        return (
+            _Alerts(inside[crossings.rows[stays]], rules[stays], *(column[stays] for column in numbers)),
+            crossings.falls,
+        )
+
+    def _not_silent(self, rows: Rows, active: ActiveRules, alerts: _Alerts) -> _Alerts:
+        """The alerts that no `silence` suppresses."""
+        if not active.silences or not len(alerts.rows):
+            return alerts
+        stays, when = np.ones(len(alerts.rows), np.bool_), rows.times[alerts.rows]
+        order = np.lexsort((alerts.rows, alerts.rules))
+        begins = np.searchsorted(alerts.rules[order], np.arange(len(active.rules) + 1))
+        for silence, places in active.silences.items():
+            keys = self._keys(rows, silence[1])
+            for place in places:
+                own = order[begins[place] : begins[place + 1]]
+                stays[own] = self._spaced(active, place, when[own], keys[alerts.rows[own]])
+        return _Alerts(*(column[stays] for column in alerts))
+
+    def _spaced(self, active: ActiveRules, place: int, when: Int64, keys: UInt64) -> Array:
+        """bool[n]: the answers of a rule for these keys, in order of time, that no `silence` suppresses."""
+        rule = active.rules[place]
+        if rule.silence is None or not len(when):
+            return np.ones(len(when), np.bool_)
+        until, length = when + rule.silence.length, rule.silence.length
+        table = self._silent.setdefault((rule.name, rule.key, active.lives[place]), LastTimes())
+        stays = table.spaced(until, np.ascontiguousarray(keys), length)
+        self._silent_until = max(self._silent_until, int(until[stays].max(initial=_NEVER)))
         return stays
 
     def _keys(self, rows: Rows, key: tuple[str, ...]) -> UInt64:
         """uint64[n]: the hash of the key of each row; 0 for the key of no columns."""
         return rows[key_column(self._all.keys.index(key))] if key else np.zeros(len(rows), np.uint64)
 
-    def _allowed(self, crossings: Crossings, places: Int64, times: Int64, keys: UInt64, inside: Int64) -> _Alerts:
-        """The crossings at times of their rules that no `silence` suppresses."""
-        rules = places[crossings.asks]
-        stays = self._in_force(rules, times[crossings.rows], keys[crossings.rows])
-        numbers = (crossings.value, crossings.low, crossings.high)
-        return _Alerts(inside[crossings.rows[stays]], rules[stays], *(column[stays] for column in numbers))
-
-    def _answers(self, rows: Rows, alerts: _Alerts, fallen: Sequence[FallenKeys]) -> pa.RecordBatch | None:
-        pieces = [self._of_rows(rows, alerts)] if len(alerts.rows) else []
+    def _answers(
+        self, rows: Rows, active: ActiveRules, alerts: _Alerts, fallen: Sequence[FallenKeys]
+    ) -> pa.RecordBatch | None:
+        pieces = [self._of_rows(rows, active, alerts)] if len(alerts.rows) else []
         for falls in fallen:
             numbers = {"value": falls.value, "low": falls.value, "high": falls.value}
             own = {"time": falls.times, "rule": falls.rules, "key": falls.columns[0], **numbers}
@@ -192,23 +280,23 @@ class DetectionsProcessor(GroupProcessor):
         table = pa.concat_tables(pieces).combine_chunks()
         order = pc.sort_indices(table, [(name, "ascending") for name in ("0", "1", "2")])
         times, rules, *others = (column.combine_chunks() for column in table.take(order).columns)
-        names = pa.array([rule.name for rule in self._query.detections])
+        names = pa.array([rule.name for rule in active.rules])
         columns = [moments(times.to_numpy(), self._schema.field("time").type), names.take(rules), *others]
         return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=self._schema)
 
-    def _of_rows(self, rows: Rows, alerts: _Alerts) -> pa.Table:
+    def _of_rows(self, rows: Rows, active: ActiveRules, alerts: _Alerts) -> pa.Table:
         """The answers that rows stand for, with times and rules as numbers."""
         crossing, limited = rows.take(alerts.rows), alerts.high < NO_LIMIT
         high = pa.array(alerts.high.astype(np.float64), mask=~limited)
         numbers = {"value": alerts.value, "low": alerts.low, "high": high}
-        own = {"time": crossing.times, "rule": alerts.rules, "key": self._key_texts(rows, alerts), **numbers}
+        own = {"time": crossing.times, "rule": alerts.rules, "key": self._key_texts(rows, active, alerts), **numbers}
         numbered = (self._query.carried_names.index(name) for name in self._query.carry)
         carry = zip(numbered, self._carry, strict=True)
         return _answer_columns(own, [carried_values(crossing, number, field.type) for number, field in carry])
 
-    def _key_texts(self, rows: Rows, alerts: _Alerts) -> pa.Array:
+    def _key_texts(self, rows: Rows, active: ActiveRules, alerts: _Alerts) -> pa.Array:
         """string[n]: the key of each alert as JSON."""
-        keys = [rule.key for rule in self._query.detections]
+        keys = [rule.key for rule in active.rules]
         different = list(dict.fromkeys(keys))
         number = np.array([different.index(key) for key in keys])[alerts.rules]
         pieces, places = [], []
@@ -219,9 +307,11 @@ class DetectionsProcessor(GroupProcessor):
                 places.append(own)
         return pa.concat_arrays(pieces).take(pa.array(np.argsort(np.concatenate(places), kind="stable")))
 
-    def _column(self, rows: Rows, name: str, places: Int64) -> pa.Array:
-        """The values of a key's column in these rows."""
+    def _column(self, rows: Rows, name: str, places: Int64 | None) -> pa.Array:
+        """The values of a carried column in these rows; None: in all."""
         column = rows[carried(self._query.carried_names.index(name))]
+        if places is None:
+            return pa.array(column)
         return pa.array(column[places]) if isinstance(column, np.ndarray) else column.take(pa.array(places))
 
     def merge(self, other: GroupProcessor) -> None:
@@ -231,54 +321,70 @@ class DetectionsProcessor(GroupProcessor):
             own.merge(others)
         for number, falling in self._falling.items():
             falling.merge(other._falling[number])
-        for rule, answered in self._answered.items():
-            parts = answered.entries(-_FARTHEST), other._answered[rule].entries(-_FARTHEST)
-            both_keys, both_times = zip(*parts, strict=True)
-            answered.load(np.concatenate(both_keys), np.concatenate(both_times))
+        for opening, counter in other._opened.items():
+            if opening in self._opened:
+                self._opened[opening].merge(counter)
+            else:
+                self._opened[opening] = counter
+        for silence, times in other._silent.items():
+            both = self._silent.setdefault(silence, LastTimes())
+            both_keys, both_times = zip(both.entries(-_FARTHEST), times.entries(-_FARTHEST), strict=True)
+            both.load(np.concatenate(both_keys), np.concatenate(both_times))
+        self._silent_until = max(self._silent_until, other._silent_until)
         self._last = max((last for last in (self._last, other._last) if last is not None), default=None)
         self._find_next_fall()
 
-    def _answered_since(self, rule: int) -> int:
-        """The first time of an answer that may still keep this rule silent."""
-        silence = self._query.detections[rule].silence
-        assert silence is not None
-        return -_FARTHEST if self._last is None else self._last - silence.length + 1
-
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
+        self._drop_others(self._active)
         arrays: dict[str, Array] = {}
         for number, counter in enumerate(self._counters):
             arrays |= state_arrays.with_prefix(f"counter.{number}", counter.dump_state())
         for number, falling in self._falling.items():
             arrays |= state_arrays.with_prefix(f"falling.{number}", falling.dump_state())
-        for rule, answered in self._answered.items():
-            keys, times = answered.entries(self._answered_since(rule))
-            arrays |= {f"answered.{rule}.keys": keys, f"answered.{rule}.times": times}
-        return {"last": self._last}, arrays
+        openings = sorted(self._opened, key=repr)
+        for number, opening in enumerate(openings):
+            arrays |= state_arrays.with_prefix(f"opened.{number}", self._opened[opening].dump_state())
+        silences: list[Silence] = []
+        for silence in sorted(self._silent):
+            keys, until = self._silent_keys(silence)
+            if len(keys):
+                arrays |= {f"silent.{len(silences)}.keys": keys, f"silent.{len(silences)}.until": until}
+                silences.append(silence)
+        return {"last": self._last, "opened": openings, "silent": silences}, arrays
 
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self._last = header["last"]
         if self._last is not None and (type(self._last) is not int or abs(self._last) > _FARTHEST):
             raise SnapshotError(f"contradicts itself: {self._last!r} is not the time of a row")
-        last = -_FARTHEST if self._last is None else self._last
         for number, counter in enumerate(self._counters):
-            counter.load_state(state_arrays.without_prefix(f"counter.{number}", arrays))
-            latest = last + (counter.longest if number in self._falling else 0)
-            if counter.now is not None and counter.now > latest:
-                raise SnapshotError(f"contradicts itself: a counter has reached {counter.now}, after the last row")
+            falls = counter.longest if number in self._falling else 0
+            self._load(counter, state_arrays.without_prefix(f"counter.{number}", arrays), falls)
         for number, falling in self._falling.items():
             falling.load_state(state_arrays.without_prefix(f"falling.{number}", arrays))
         self._find_next_fall()
+        active = self._active
+        for number, entry in enumerate(header["opened"]):
+            (where, key, measure, values), at = entry
+            opening = (where, tuple(key), measure, tuple(values)), at
+            if opening in active.opened:  # its rules may have left since
+                self._opened[opening] = self._new(active.opened[opening])
+                self._load(self._opened[opening], state_arrays.without_prefix(f"opened.{number}", arrays))
         state = StateReader(arrays)
-        for rule, answered in self._answered.items():
-            keys = state.ascending(f"answered.{rule}.keys", dtype=np.uint64, strictly=True)
-            times = state.column(
-                f"answered.{rule}.times",
-                np.int64,
-                len(keys),
-                at_least=self._answered_since(rule),
-                at_most=last + int(self._latest[rule]),
+        for number, (name, key, life) in enumerate(header["silent"]):
+            keys = state.ascending(f"silent.{number}.keys", dtype=np.uint64, strictly=True)
+            least = -_FARTHEST if self._last is None else self._last + 1
+            until = state.column(
+                f"silent.{number}.until", np.int64, len(keys), at_least=least, at_most=2 * _FARTHEST - 1
             )
-            answered.load(keys, times)
+            self._silent[name, tuple(key), life] = table = LastTimes()
+            table.load(keys, until)
+            self._silent_until = max(self._silent_until, int(until.max(initial=_NEVER)))
+
+    def _load(self, counter: KeyCounter, arrays: Mapping[str, Array], later: int = 0) -> None:
+        """Load a counter, which has reached at most so much more than the last row."""
+        counter.load_state(arrays)
+        if counter.now is not None and counter.now > (-_FARTHEST if self._last is None else self._last + later):
+            raise SnapshotError(f"contradicts itself: a counter has reached {counter.now}, after the last row")
 
 
 def _answer_columns(own: Mapping[str, Any], carry: Sequence[pa.Array]) -> pa.Table:

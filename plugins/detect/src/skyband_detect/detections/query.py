@@ -11,11 +11,13 @@ from skyband.groups.per_row_processor import time_field
 from skyband.queries.carried_columns import TIE, carry_fields, carry_inputs, name_problems
 from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import column_names
+from skyband.rules.query_with_rules import SOURCE_OF_RULES
 from skyband_expressions.row_conditions import columns_read, problem_in
 
 from skyband_detect.detections import frame_columns
 from skyband_detect.detections.counters import Counters, counters_of, value_column
-from skyband_detect.detections.rule import Rule, rules_parameter
+from skyband_detect.detections.keep import Keep, keep_parameter, keys_parameter
+from skyband_detect.detections.rule import NO_RULES, Rule, rules_parameter
 
 COLUMNS = ("time", "rule", "key", "value", "low", "high")
 """The columns of answers, before those that are carried."""
@@ -64,6 +66,15 @@ class Detections(Query):
     A condition that requires a word of a column of text, such as action = 'login' AND port > 1024, is evaluated on the
     rows with that word only: hundreds of such conditions cost little more than one.
 
+    With `keys` or `keep`, rules may come, change and leave during a run: rows of a second source `rules`, in columns or
+    lines of JSON with the keys of a rule; `measure` is required. A row with a name alone ends the rule. Its
+    key is one of `keys`, each a list of columns by which rows are sent; its condition and measure read those columns,
+    `carry` and `rule_columns`. A row applies to times later than the watermark when it arrives, and later than `after`.
+    A rule holds at once, as if it had always been there, if its counter is kept: that of a fixed rule of the same
+    condition, key and measure, or one in `keep`, with `most` at least its bound and `longest` at least its window. For
+    any other rule a counter is opened, and it holds one window later; until then the version before it goes on. A name
+    stays silent for a key, as its `silence` had it, when the rule changes, but not after it ended.
+
     A row is answered when the watermark passes its time, which is when a later row comes, and with `delay` one that
     much later. With several shards, each row goes to the shards of its keys. With `by`, each group is counted
     separately; for users or addresses use a rule's `key` instead, which costs far less.
@@ -83,6 +94,7 @@ class Detections(Query):
     roles: ClassVar[tuple[str, ...]] = ("key-counter",)
     answered_by: ClassVar[str] = "skyband_detect.detections.execution:DetectionsExecution"
     files: ClassVar[tuple[str, ...]] = ("detections",)
+    broadcast: ClassVar[str | None] = "rules"
     refused_keys: ClassVar[Mapping[str, str]] = {
         **dict.fromkeys(
             ("at_least", "below", "where", "measure", "window", "silence", "tell", "after", "until"), _OF_A_RULE
@@ -90,16 +102,27 @@ class Detections(Query):
         "windows": "each rule in `detections` has one `window`: write a rule for each length",
         "every": "detections answers at the row that crosses a bound: drop this",
         "emit": "bounds are named beforehand: for questions that come later, run distinct-count or heavy-hitters too",
-        "rules": "rules that arrive during a run are not supported yet: list them in `detections`, and start again",
+        "rules": SOURCE_OF_RULES,
     }
 
     detections: tuple[Rule, ...] = rules_parameter(
         help="the rules, each with a name, window, at_least and further keys: a list, or a CSV, JSON or Parquet file"
     )
     carry: tuple[str, ...] = column_names(help="further columns of the row that crossed to return")
+    keys: tuple[tuple[str, ...], ...] = keys_parameter(
+        help='the keys of rules that arrive during a run, each a list of columns, such as [["user"], []]'
+    )
+    rule_columns: tuple[str, ...] = column_names(
+        help="further columns that the conditions and measures of rules that arrive may read"
+    )
+    keep: tuple[Keep, ...] = keep_parameter(
+        help="counters for rules that arrive, with key, where, measure, most and longest: such a rule holds at once"
+    )
 
     def __attrs_post_init__(self) -> None:
         problems = name_problems("carry", self.carry, (*COLUMNS, *self.by)) + name_problems("by", self.by, COLUMNS)
+        if not (self.detections or self.keys or self.keep):
+            problems.append(Problem("detections", f"{NO_RULES}; or set `keys` or `keep`, for rules to come (got [])"))
         if problems:
             raise ConfigError(*problems)
 
@@ -123,12 +146,12 @@ class Detections(Query):
     @property
     def counters(self) -> Counters:
         """What its rules count."""
-        return counters_of(self.detections)
+        return counters_of(self.detections, self.keep, self.keys)
 
     @property
     def carried_names(self) -> tuple[str, ...]:
-        """The columns that answers need of a row: those of keys, then those to carry."""
-        return tuple(dict.fromkeys([*self.counters.carry, *self.carry]))
+        """The columns that answers and rules to come need of a row: those of keys, then those to carry."""
+        return tuple(dict.fromkeys([*self.counters.carry, *self.carry, *self.rule_columns]))
 
     @property
     def ties(self) -> tuple[str, ...]:
@@ -143,15 +166,24 @@ class Detections(Query):
             if rule.where is not None:
                 named = columns_read(rule.where)
                 inputs += [Input(f"detections[{place}].where", name, "a column", _is_any) for name in named]
-        return (*inputs, *carry_inputs(self.carry))
+        for place, key in enumerate(self.keys):
+            inputs += [Input(f"keys[{place}]", name, PLAIN, is_plain) for name in key]
+        for place, one in enumerate(self.keep):
+            inputs += [Input(f"keep[{place}].key", name, PLAIN, is_plain) for name in one.key]
+            inputs += [Input(f"keep[{place}].measure", name, PLAIN, is_plain) for name in one.as_rule.values]
+            named = [] if one.where is None else columns_read(one.where)
+            inputs += [Input(f"keep[{place}].where", name, "a column", _is_any) for name in named]
+        return (*inputs, *carry_inputs(self.carry), *carry_inputs(self.rule_columns, "rule_columns"))
 
     def check(self, schema: pa.Schema) -> list[Problem]:
         problems = super().check(schema)
         if problems:
             return problems
         wrong = {where: problem_in(where, schema) for where in self.counters.wheres}
-        rules = [(place, wrong.get(rule.where or "")) for place, rule in enumerate(self.detections)]
-        return [Problem(f"detections[{place}].where", problem) for place, problem in rules if problem is not None]
+        wheres = [(f"detections[{place}]", rule.where) for place, rule in enumerate(self.detections)]
+        wheres += [(f"keep[{place}]", one.where) for place, one in enumerate(self.keep)]
+        each = [(field, wrong.get(where or "")) for field, where in wheres]
+        return [Problem(f"{field}.where", problem) for field, problem in each if problem is not None]
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
         return frame_columns.encode(self.counters, self.carried_names, batch), {}
@@ -166,7 +198,7 @@ class Detections(Query):
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         """Those of the first counter; the others have their own."""
-        return self.counters.all[0].parameters
+        return self.counters.all[0].parameters if self.counters.all else {"longest": 1}
 
 
 def _is_any(_: pa.DataType) -> bool:

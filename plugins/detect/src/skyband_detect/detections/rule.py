@@ -84,7 +84,22 @@ class Rule:
     def values(self) -> tuple[str, ...]:
         """The columns whose distinct values it counts, if it does."""
         match = _DISTINCT.fullmatch(self.measure)
-        return () if match is None else _names(match[1])
+        return () if match is None else key_names(match[1])
+
+
+def rule_or_faults(table: Mapping[str, Any]) -> Rule | list[tuple[str, str]]:
+    """The rule of a table, or what is wrong with it, as (key, message)."""
+    faults = _faults(table)
+    if faults:
+        return faults
+    rule: Rule = _rule(table)
+    return rule
+
+
+def table_of(rule: Rule) -> dict[str, Any]:
+    """The keys of a rule that are set, as `rule_or_faults` reads them."""
+    values = attrs.asdict(rule, recurse=False, filter=lambda field, value: value != field.default)
+    return {key: str(value) if isinstance(value, Duration) else value for key, value in values.items()}
 
 
 NO_RULES = "must be a list of tables, each a rule with name, window and at_least"
@@ -92,7 +107,7 @@ NO_RULES = "must be a list of tables, each a rule with name, window and at_least
 
 def rules_parameter(*, help: str) -> Any:
     """The field of a query for its rules."""
-    return checked(type="list of rules, or a file", check=_wrong, help=help, converter=_as_rules)
+    return checked((), type="list of rules, or a file", check=_wrong, help=help, converter=_as_rules)
 
 
 def _as_rules(rules: Any) -> Any:
@@ -110,14 +125,14 @@ def _rule(table: Any) -> Any:
     values = {key: value for key, value in table.items() if value is not None}
     values |= {key: parse(values[key]) for key in ("window", "silence") if key in values}
     values |= {key: _time(values[key]).isoformat() for key in ("after", "until") if key in values}
-    values["key"] = _names(values["key"]) if values.get("key") else ()
+    values["key"] = key_names(values["key"]) if values.get("key") else ()
     if values.get("measure", ROWS).startswith(DISTINCT):
-        values["measure"] = f"{DISTINCT} {', '.join(_names(values['measure'].removeprefix(DISTINCT)))}"
+        values["measure"] = f"{DISTINCT} {', '.join(key_names(values['measure'].removeprefix(DISTINCT)))}"
     return Rule(**values)
 
 
 def _wrong(value: Any) -> Sequence[Problem]:
-    if not isinstance(value, tuple) or not value:
+    if not isinstance(value, tuple):
         return [Problem("", f"{NO_RULES} (got {literal(value)})")]
     problems = [
         Problem(f"[{number}]{'.' if key else ''}{key}", message)
@@ -186,11 +201,12 @@ def _is_name(value: Any) -> str | None:
     return None if isinstance(value, str) and value else f"must be a name (got {literal(value)})"
 
 
-def _is_key(value: Any) -> str | None:
+def key_problem(value: Any) -> str | None:
+    """What is wrong with a key; a text is a list with commas."""
     if isinstance(value, list | tuple) and not value:
         return None
     try:
-        names = _names(value)
+        names = key_names(value)
     except TypeError:
         return f'must be a column or a list of columns, such as ["user", "host"] (got {literal(value)})'
     return "names a column twice" if len(set(names)) < len(names) else None
@@ -210,7 +226,7 @@ def _is_measure(value: Any) -> str | None:
     if value in (ROWS, UNSEEN):
         return None
     if _DISTINCT.fullmatch(value):
-        return _is_key(value.removeprefix(DISTINCT))
+        return key_problem(value.removeprefix(DISTINCT))
     if _LATER.match(value):
         return f'is not supported yet: a rule counts "{ROWS}", "{DISTINCT} COLUMN" or "{UNSEEN}" keys (got {value!r})'
     return f'must be "{ROWS}", "{DISTINCT} COLUMN" or "{UNSEEN}" (got {value!r})'
@@ -241,7 +257,7 @@ _CHECKS: Mapping[str, Callable[[Any], str | None]] = {
     "window": _is_length,
     "at_least": _is_bound,
     "below": _is_bound,
-    "key": _is_key,
+    "key": key_problem,
     "where": condition_problem,
     "measure": _is_measure,
     "tell": _is_choice(CROSSING, EACH),
@@ -251,7 +267,7 @@ _CHECKS: Mapping[str, Callable[[Any], str | None]] = {
 }
 
 
-def _names(columns: Any) -> tuple[str, ...]:
+def key_names(columns: Any) -> tuple[str, ...]:
     """The columns of a list, or of a text with commas. Raises TypeError for anything else."""
     names = [name.strip() for name in columns.split(",")] if isinstance(columns, str) else columns
     if not isinstance(names, list | tuple) or not names or not all(isinstance(name, str) and name for name in names):
