@@ -21,6 +21,11 @@ TYPES = {
     "list of float": "Sequence[float]",
     "str | function": "str | Callable[..., float]",
     "str | weights | function": "str | Mapping[str, float] | Callable[..., float]",
+    "list of counters": "Sequence[Mapping[str, Any]]",
+    "list of float, or int": "int | Sequence[float]",
+    "list of str": "str | Sequence[str]",
+    "previous or duration": "str | Duration",
+    "list of lists of columns": "Sequence[str | Sequence[str]]",
     "list of rules, or a file": "str | Sequence[Mapping[str, Any]]",
     "list of {name, window, slide, k[, phase]}, or a file": "str | Sequence[Mapping[str, Any]]",
 }

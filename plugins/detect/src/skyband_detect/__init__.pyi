@@ -13,7 +13,7 @@ class Detections(_Detections):
     def __init__(
         self,
         time: str,
-        detections: str | Sequence[Mapping[str, Any]],
+        detections: str | Sequence[Mapping[str, Any]] = ...,
         *,
         by: str | Sequence[str | Sequence[str]] = ...,
         delay: str | Duration = ...,
@@ -26,4 +26,7 @@ class Detections(_Detections):
         key: str | Sequence[str] = ...,
         changed: str | Sequence[str] = ...,
         carry: str | Sequence[str] = ...,
+        keys: Sequence[str | Sequence[str]] = ...,
+        rule_columns: str | Sequence[str] = ...,
+        keep: Sequence[Mapping[str, Any]] = ...,
     ) -> None: ...

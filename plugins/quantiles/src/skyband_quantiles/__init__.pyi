@@ -32,4 +32,7 @@ class Quantiles(_Quantiles):
         offset: str | Duration = ...,
         emit: str | None = None,
         longest: str | Duration | None = None,
+        against: str | Duration | None = None,
+        distance: str | Sequence[str] = ...,
+        bins: int | Sequence[float] = ...,
     ) -> None: ...
