@@ -196,6 +196,7 @@ def test_the_failure_in_the_conformance_guide_is_what_its_program_prints(guide):
 @pytest.mark.parametrize(
     "name",
     [
+        "ask/changed.md",
         "ask/deduplicate.md",
         "ask/detections.md",
         "ask/latencies.md",

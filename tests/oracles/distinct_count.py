@@ -32,8 +32,9 @@ class DistinctCount(AtMoments):
             self.backends = {"sketch": "k-skb"}
         elif self.mode == "against" and not self.in_rows:
             self.windows = [self.every * random.randint(1, 3)]
-            self.longest = 2 * max(self.windows)
-            query["against"] = "previous"
+            self.lag = self.windows[0] + self.every * random.randint(0, 4)
+            self.longest = self.lag + max(self.windows)
+            query["against"] = "previous" if self.lag == self.windows[0] else self.length(self.lag)
         elif self.mode in ("sum", "ranges"):
             query["value"] = "v"
             self.backends = {"sketch": "exact"}
@@ -81,7 +82,7 @@ class DistinctCount(AtMoments):
                 total = sum(self.latest(window).values())
                 counts |= {"sum": total, "sum_low": total, "sum_high": total}
             if self.mode == "against":
-                past = self.count(self.inside(group, at - length, length))
+                past = self.count(self.inside(group, at - self.lag, length))
                 rise = count - past
                 counts |= {"previous": past, "difference": rise, "difference_low": rise, "difference_high": rise}
                 counts["ratio"] = count / past if past else None

@@ -42,14 +42,18 @@ def expected(rows, query, of_rows=False):
             latest = int((row["t"] - EPOCH).total_seconds())
             group.append((len(group) if of_rows else latest, row["item"]))
     windows = [int(window.split()[0]) for window in query["windows"]]
+    lags = {
+        window: window if query["against"] == "previous" else int(query["against"].split()[0]) for window in windows
+    }
     for group, entries in groups.items():
         last = len(entries) if of_rows else latest // EVERY * EVERY + EVERY
         for at in range(0, last + 1, EVERY):
-            if not any(at - 2 * max(windows) <= time < at for time, _ in entries):
+            if not any(at - max(lags.values()) - max(windows) <= time < at for time, _ in entries):
                 continue
             for window in windows:
                 now = len({item for time, item in entries if at - window <= time < at})
-                before = len({item for time, item in entries if at - 2 * window <= time < at - window})
+                end = at - lags[window]
+                before = len({item for time, item in entries if end - window <= time < end})
                 answers[group, at, window] = now, before, now - before, now / before if before else None
     return answers
 
@@ -63,13 +67,14 @@ def answered(table, query, of_rows=False):
     return answers
 
 
-def follow(seed, monkeypatch):
+def follow(seed, monkeypatch, any_lag=False):
     rng = np.random.default_rng([45, seed])
     monkeypatch.setattr(execution, "_FEWEST_KEYS", 1)
     monkeypatch.setattr(execution, "_MOST_KEYS", int(rng.choice([0, 2, 5, 512])))  # processors, and groups that grow
     windows, rows = [(10,), (20, 5), (5, 25, 15)][seed % 3], stream(rng, int(rng.integers(0, 60)))
     query = QUERY | {"windows": [f"{window} seconds" for window in windows]}
     query |= {"by": ["group"]} if rng.integers(2) else {}
+    query |= {"against": f"{max(windows) + EVERY * int(rng.integers(0, 12))} seconds"} if any_lag else {}
     wanted, sketch = expected(rows, query), [None, {"sketch": "exact"}, {"sketch": "k-skb"}][int(rng.integers(3))]
     assert answered(apply(rows, query, sketch), query) == wanted, (seed, query)
     assert answered(cut_run(rows, query, rng, sketch)[0], query) == wanted, (seed, query, "in batches")
@@ -81,6 +86,11 @@ def follow(seed, monkeypatch):
 
 def test_counts_are_compared_with_the_window_before(monkeypatch):
     assert sum(follow(seed, monkeypatch) for seed in range(18)) > 300
+
+
+@pytest.mark.filterwarnings("ignore:all .* rows were left out")
+def test_counts_are_compared_with_the_window_of_any_lag(monkeypatch):
+    assert sum(follow(seed, monkeypatch, any_lag=True) for seed in range(200, 218)) > 400
 
 
 @pytest.mark.slow
@@ -221,6 +231,14 @@ def test_impossible_earlier_answers_in_a_state_are_refused():
         ({"windows": ["today"]}, r"windows\[0\]", 'has no previous window of equal length: .* "1 day in UTC"'),
         ({"windows": ["2 days in UTC"], "every": "1 week in UTC"}, r"windows\[0\]", "must be a multiple of `every`"),
         ({"windows": ["1 day in UTC"], "every": "1 day in UTC", "offset": "1 hour"}, "offset", "must be 0 with"),
+        ({"against": "12 seconds"}, "against", r"must be a multiple of `every` \(5 seconds\)"),
+        ({"against": "5 seconds", "windows": ["10 seconds"]}, "against", "must be at least as long as each window"),
+        ({"against": "next"}, "against", "must be a duration"),
+        (
+            {"against": "1 week", "windows": ["9 rows"], "every": "9 rows"},
+            "against",
+            'compares windows .* write "previous"',
+        ),
         ({"emit": "state"}, "emit", "returns states instead of the answers that `against` compares"),
     ],
 )

@@ -180,6 +180,23 @@ def test_what_is_remembered_of_a_window_is_little_and_stays_so():
     assert len(arrays["earlier.at"]) == 11
 
 
+def test_windows_that_somebody_else_answered_are_remembered_like_others():
+    rng, keys = np.random.default_rng(6), {"against": "2 hours", "distance": ["ks"]}
+    steps, one, other = [an_hour_of(rng, hour, 50) for hour in range(6)], a_processor(keys), a_processor(keys)
+    for rows in steps:
+        one.advance(*rows)
+        assert other.catch_up(*rows) is None
+    ours, theirs = one.dump_state(), other.dump_state()
+    assert ours[0] == theirs[0] and all(np.array_equal(ours[1][name], theirs[1][name]) for name in ours[1])
+
+
+def test_nothing_is_remembered_over_a_silence_longer_than_the_lag():
+    rng, processor = np.random.default_rng(7), a_processor({"against": "2 hours", "distance": ["ks"]})
+    processor.advance(*an_hour_of(rng, 0))
+    processor.advance(*an_hour_of(rng, 9))
+    assert len(processor.dump_state()[1]["earlier.at"]) == 1
+
+
 def test_a_state_whose_earlier_windows_cannot_have_been_is_refused():
     rng, keys = np.random.default_rng(4), {"against": "2 hours", "distance": ["ks", "psi"], "bins": 5, "at": [0.5]}
     processor = a_processor(keys)

@@ -4,9 +4,12 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import skyband
+from scipy.stats import ks_2samp
+from skyband.engines import local
 from skyband_quantiles.ranks import billionths, rank
 
 pytestmark = [
@@ -49,6 +52,31 @@ def test_air_and_prices_are_within_their_bounds_since_any_moment(file, name):
             assert low <= true(inside, q) <= high
             exact += value == true(inside, q)
     assert exact > 0.4 * len(moments) * len(AT)
+
+
+def test_the_air_of_each_month_is_as_far_from_that_of_a_year_before_as_its_rows_are():
+    times, values = column(AIR, "pm25", 500_000)
+    day = 86_400 * 10 ** (len(str(int(times[0]))) - 10)
+    log = pa.table({"ts": pa.array(times, pa.timestamp("us", "UTC")), "pm25": values})
+    query = {"kind": "quantiles", "time": "ts", "value": "pm25", "windows": ["28 days"], "every": "28 days"}
+    answers = {
+        name: local.apply(
+            log, query | {"against": "364 days", "distance": ["ks"]}, {"quantile-sketch": name}
+        ).to_pylist()
+        for name in ("buckets", "exact")
+    }
+    compared = 0
+    for bounds, exact in zip(answers["buckets"], answers["exact"], strict=True):
+        at = round(exact["at"].timestamp()) * (day // 86_400)
+        ours, theirs = (values[(times >= end - 28 * day) & (times < end)] for end in (at, at - 364 * day))
+        if not (len(ours) and len(theirs)):
+            assert exact["value"] is None and (exact["rows"], exact["against_rows"]) == (len(ours), len(theirs))
+            continue
+        truth = ks_2samp(ours, theirs).statistic
+        assert exact["low"] == exact["high"] == pytest.approx(truth, abs=1e-15)
+        assert bounds["low"] - 1e-12 <= truth <= bounds["high"] + 1e-12
+        compared += 1
+    assert compared > 30
 
 
 def test_percentiles_of_groups_are_united_and_not_averaged():

@@ -15,6 +15,7 @@ EXAMPLES = (
         {"item": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds", "offset": "5 seconds"},
         {"item": "name", "windows": ["20 rows"], "every": "7 rows"},
         {"item": "name", "windows": ["30 seconds", "15 seconds"], "every": "15 seconds", "against": "previous"},
+        {"item": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds", "against": "2 minutes"},
         elsewhere=_ELSEWHERE,
     )
     + examples(

@@ -13,7 +13,7 @@ from skyband.groups.processor import GroupProcessor
 from skyband.queries import emitted_states
 from skyband.queries.query import Query
 from skyband.registry import Binding
-from skyband.windows.window_parameters import of_calendar
+from skyband.windows.window_parameters import PREVIOUS, of_calendar
 
 from skyband_distinct.distinct_count.comparable_windows import ADDED, before_that_double, with_ratio
 from skyband_distinct.distinct_count.processor import CountingProcessor
@@ -70,7 +70,9 @@ class DistinctCountExecution(Execution[DistinctCount]):
             most = min(sketch.exact_up_to, most)
         alone = query.emit is not None or query.ranges is not None or (query.longest is not None and query.adds)
         alone = alone or TERMS in answers.names  # shards have one group
-        if most < _FEWEST_KEYS or alone or (query.against is not None and not before_that_double(query.windows)):
+        if query.against is not None:
+            alone = alone or query.against != PREVIOUS or not before_that_double(query.windows)
+        if most < _FEWEST_KEYS or alone:
             return None
 
         def processor(last: int, times: Int64, keys: UInt64, *values: Float64) -> GroupProcessor:

@@ -1,4 +1,4 @@
-"""distinct-count with `against`: each count together with that of the window before, as answered at its end.
+"""distinct-count with `against`: each count together with that of an earlier window, as answered at its end.
 
 The earlier answers are kept, because the previous count cannot be derived: items may be in both windows.
 """
@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Float64, Int64, UInt64
 from skyband.columns.rows import Rows
+from skyband.config.durations import Duration
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import ProcessorAnswers
@@ -62,12 +63,14 @@ Count = tuple[float, float, float]
 
 
 class PreviousProcessor(CountingProcessor):
-    """Keeps the answers of the moments within a window's length, a few numbers each."""
+    """Keeps the answers of the moments within a window's length, or the lag, a few numbers each."""
 
     def __init__(self, query: "DistinctCount", bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
         count = len(query.windows) * max(1, len(query.ranges or ()))
         self._past: list[deque[tuple[int, Count]]] = [deque() for _ in range(count)]
-        """The answers of each window and range since the current window began."""
+        """The answers of each window and range since the end of the one that is compared next."""
+        self._lag = query.against.length if isinstance(query.against, Duration) else None
+        """How much earlier the other window ends; None: where this one begins."""
         super().__init__(query, bindings, answers)
 
     def begin(self, last: int, times: Int64, keys: UInt64, *values: Float64) -> "PreviousProcessor":  # noqa: ARG002
@@ -92,7 +95,7 @@ class PreviousProcessor(CountingProcessor):
         super().answer(at)
         for number, past in enumerate(self._past):
             *place, count, low, high = self._answers[first + number]
-            before = self._before(past, starts[int(place[1])])
+            before = self._before(past, starts[int(place[1])] if self._lag is None else at - self._lag)
             past.append((at, (count, low, high)))
             difference = count - before[0], low - before[2], high - before[1]
             self._answers[first + number] = *place, count, low, high, before[0], *difference

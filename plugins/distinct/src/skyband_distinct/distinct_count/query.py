@@ -31,10 +31,11 @@ from skyband.rules.query_with_rules import (
 )
 from skyband.windows.schedule import Schedule, schedule_for_rules
 from skyband.windows.window_parameters import (
-    against_parameter,
     empty_parameter,
     empty_problems,
     every_parameter,
+    lag_parameter,
+    lag_problems,
     offset_parameter,
     previous_problems,
     problems_of,
@@ -79,7 +80,8 @@ class DistinctCount(QueryWithRules):
     difference_low, difference_high, ratio. The difference is the increase, with its bounds; the ratio is null if the
     previous count is 0. The previous count is the answer at that window's end, so windows must be multiples of `every`.
     It is 0 if the group had no row before, as for a stream's first windows. A group answers until both windows are
-    empty.
+    empty. With `against = "7 days"`, or another multiple of `every`, the window is compared with the one this much
+    earlier, whose answer is remembered until then: 160 bytes a moment and window.
 
     With `longest`, the state is kept for every window up to that length. Then `windows` may be empty and may change
     between runs, and windows can arrive as rules during a run: rows of a second source `rules`. A rule has a name, a
@@ -139,7 +141,7 @@ class DistinctCount(QueryWithRules):
     upper: float | None = number(
         None, kw_only=True, help="the largest value that is added up, required for sums of k-skb; by default no limit"
     )
-    against: str | None = against_parameter()
+    against: Any = lag_parameter()
     hash: str | None = choice(
         THETA, default=None, kw_only=True,
         help="\"theta\": hash the items as Spark's theta_sketch_agg does, so that states yield theta sketches that "
@@ -185,7 +187,10 @@ class DistinctCount(QueryWithRules):
     def _against_problems(self, windows: Mapping[str, Length]) -> list[Problem]:
         if self.against is None:
             return []
-        problems = previous_problems(windows) or moments_problems(self.every, self.offset.length, windows)
+        if isinstance(self.against, Duration):
+            problems = lag_problems(self.against, self.every, windows)
+        else:
+            problems = previous_problems(windows) or moments_problems(self.every, self.offset.length, windows)
         if self.emit is not None:
             message = "returns states instead of the answers that `against` compares"
             problems.append(Problem("emit", f"{message}: remove one of the two"))
@@ -201,7 +206,7 @@ class DistinctCount(QueryWithRules):
         """The moments of answers; with rules, any moment is possible."""
         if self.longest is not None:
             return schedule_for_rules(self.longest.length)
-        windows = self.windows if self.against is None else with_previous(self.windows)
+        windows = self.windows if self.against is None else with_previous(self.windows, self.against)
         return schedule_of(self.every, windows, self.offset, self.empty)
 
     @property

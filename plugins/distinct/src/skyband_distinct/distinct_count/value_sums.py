@@ -28,7 +28,7 @@ class SumKeys(Protocol):
     value: str | None
     lower: float | None
     upper: float | None
-    against: str | None
+    against: object
 
     @property
     def adds(self) -> bool:
