@@ -23,9 +23,10 @@ KEYS = {
     "total-ranker": "exact",
     "set-matcher": "prefix",
     "key-counter": "newest",
+    "key-total": "window",
 }
 INFOS = {role: installed().bind(role, name, None).info for role, name in KEYS.items()}
-Exact, Eaa, Swoop, ExactWindow, Block, PaneBand, ExactTotals, Prefix, Newest = (
+Exact, Eaa, Swoop, ExactWindow, Block, PaneBand, ExactTotals, Prefix, Newest, AllValues = (
     load_class(info) for info in INFOS.values()
 )
 
@@ -259,6 +260,21 @@ class LosesKeysOfABatch(Newest):
         return super()._update(times[:4096], keys[:4096], None if values is None else values[:4096], bounds, below)
 
 
+class ValuesOfAByte(AllValues):
+    """The number of values is held in a byte."""
+
+    def _update(self, times: Int64, keys: UInt64, values: Any, bounds: Any) -> Any:
+        reached = super()._update(times, keys, values, bounds)
+        return reached._replace(sizes=reached.sizes % 256)
+
+
+class LosesValuesOfABatch(AllValues):
+    """What does not fit into a buffer of 4096 rows is lost."""
+
+    def _update(self, times: Int64, keys: UInt64, values: Any, bounds: Any) -> Any:
+        return super()._update(times[:4096], keys[:4096], values[:4096], bounds)
+
+
 def _all(role: str, **found: Sequence[type[Any]]) -> list[Mutant]:
     names = {"equal": EQUAL, "cut": CUT}
     return [(INFOS[role], cls, (names[name],)) for name, classes in found.items() for cls in classes]
@@ -276,4 +292,5 @@ MUTANTS: dict[str, list[Mutant]] = {
     "total-ranker": _all("total-ranker", equal=[AnswersAThousand, ShortWeights], cut=[LosesARowOfMany]),
     "set-matcher": _all("set-matcher", equal=[ForgetsWhenMany, PrefixOfAByte], cut=[NumbersAnew]),
     "key-counter": _all("key-counter", equal=[BoundsOfAByte], cut=[LosesKeysOfABatch]),
+    "key-total": _all("key-total", equal=[ValuesOfAByte], cut=[LosesValuesOfABatch]),
 }

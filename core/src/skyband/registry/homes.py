@@ -34,6 +34,8 @@ HOMES = {
     "heavy_hitters": "skyband-totals",
     "key-counter": "skyband-detect",
     "key-counter/newest": "skyband-detect",
+    "key-total": "skyband-detect",
+    "key-total/window": "skyband-detect",
     "matcher/block": "skyband-uncertain",
     "matcher/index-match": "skyband-uncertain",
     "matcher/nested-loop": "skyband-uncertain",

@@ -5,7 +5,7 @@ from skyband import BackendInfo, QueryInfo, RoleInfo, hookimpl
 
 @hookimpl
 def skyband_backends() -> list[BackendInfo]:
-    """The key-counters."""
+    """The key-counters and key-totals."""
     return [
         BackendInfo(
             role="key-counter",
@@ -15,13 +15,22 @@ def skyband_backends() -> list[BackendInfo]:
             guarantee="exact",
             reference="the definition; a k-skyband by time: Papadias, Tao, Fu and Seeger 2005, section 6",
             lacks={"out-of-order": "a row crosses a bound when it arrives"},
-        )
+        ),
+        BackendInfo(
+            role="key-total",
+            name="window",
+            factory="skyband_detect.window_totals.backend:Window",
+            summary="all values of the window by key, with running totals",
+            guarantee="exact",
+            reference="by definition",
+            lacks={"out-of-order": "a bound is reached when a row arrives"},
+        ),
     ]
 
 
 @hookimpl
 def skyband_roles() -> list[RoleInfo]:
-    """The role of the query detections."""
+    """The roles of the query detections."""
     return [
         RoleInfo(
             name="key-counter",
@@ -31,7 +40,15 @@ def skyband_roles() -> list[RoleInfo]:
             summary="which rows bring the rows or distinct values of their key to a bound",
             conformance="skyband_detect.conformance",
             capabilities=("below",),
-        )
+        ),
+        RoleInfo(
+            name="key-total",
+            interface="skyband_detect.total_role:KeyTotal",
+            default="window",
+            distribution="skyband-detect",
+            summary="when the sum, mean or a quantile of a key's values reaches a bound",
+            conformance="skyband_detect.totals.conformance",
+        ),
     ]
 
 

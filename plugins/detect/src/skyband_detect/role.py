@@ -68,6 +68,9 @@ class Crossings(NamedTuple):
     """Those after the time reached before, up to the last row's."""
 
 
+NO_CROSSINGS = Crossings(_NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS)
+
+
 @define(eq=False)
 class KeyCounter(Backend):
     """Finds the rows that bring a key to a bound, for several windows and bounds at once.
@@ -131,7 +134,7 @@ class KeyCounter(Backend):
         falling = self._below(fall_windows, below)
         self._check_times(moments)
         if not len(moments):
-            return Crossings(*[_NO_NUMBERS] * 5)
+            return NO_CROSSINGS
         crossings = self._update(moments, of, items, bounds, falling)
         self._now = self._last = int(moments[-1])
         return crossings

@@ -67,16 +67,16 @@ def trials(long: bool) -> Sequence[KeyCounterTrial]:
 
 def _trials(more: int) -> Iterator[KeyCounterTrial]:
     rows = {"measure": "rows", "longest": 20_000}
-    yield KeyCounterTrial("large bounds", {**rows, "most": 700}, _zipf(1, 30_000 * more, 60, 10))
-    yield KeyCounterTrial("many keys", {**rows, "most": 4}, _zipf(2, 40_000 * more, 20_000, 10))
+    yield KeyCounterTrial("large bounds", {**rows, "most": 700}, zipf_rows(1, 30_000 * more, 60, 10))
+    yield KeyCounterTrial("many keys", {**rows, "most": 4}, zipf_rows(2, 40_000 * more, 20_000, 10))
     distinct = {"measure": "distinct", "longest": 15_000}
-    yield KeyCounterTrial("many values", {**distinct, "most": 300}, _zipf(3, 20_000 * more, 20, 4_000))
+    yield KeyCounterTrial("many values", {**distinct, "most": 300}, zipf_rows(3, 20_000 * more, 20, 4_000))
     yield KeyCounterTrial(
-        "keys that are seen", {"measure": "unseen", "longest": 9_000}, _zipf(4, 30_000 * more, 9_000, 2)
+        "keys that are seen", {"measure": "unseen", "longest": 9_000}, zipf_rows(4, 30_000 * more, 9_000, 2)
     )
 
 
-def _zipf(seed: int, rows: int, keys: int, values: int) -> FlatRows:
+def zipf_rows(seed: int, rows: int, keys: int, values: int) -> FlatRows:
     """Rows of keys of uneven sizes, at times one or two apart."""
     rng = np.random.default_rng([43, seed])
     of = (rng.zipf(1.2, rows) % keys).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)

@@ -36,6 +36,8 @@ class Rings(NamedTuple):
     times: Int64
     values: UInt64
     """Of distinct values; empty if rows are counted."""
+    more: UInt64
+    """Another number of each entry; empty if there is none."""
     meta: Int64
 
 
@@ -112,6 +114,8 @@ def make_place(rings: Rings, slot: int, since: int, most: int) -> None:
             times[larger + number] = times[place + ((head + number) & mask)]
             if len(rings.values):
                 rings.values[larger + number] = rings.values[place + ((head + number) & mask)]
+            if len(rings.more):
+                rings.more[larger + number] = rings.more[place + ((head + number) & mask)]
         times[place] = rings.meta[LISTS + exponent]
         rings.meta[LISTS + exponent] = place
         exponent += 1

@@ -56,7 +56,7 @@ class NewestTimes:
         self, times: Int64, keys: UInt64, values: UInt64 | None, bounds: Bounds, below: Below, now: int | None
     ) -> Crossings:
         """Add rows in order of time; returns those that cross a bound, and keys that fall below one after `now`."""
-        order = _order(times, keys, values)
+        order = row_order(times, keys, values)
         asks = Asks(*bounds)
         times, keys, order = read_only(times), read_only(keys), read_only(order)
         own_values = _NO_VALUES if values is None else read_only(values)
@@ -114,7 +114,7 @@ class NewestTimes:
     def _hold(self, entries: Entries, more: int) -> None:
         """Hold these entries, and no others, with room for `more` of one key."""
         largest = min(int(entries.sizes.max(initial=0)) + more, self._most + 1)
-        self._rings = self._free(2 * len(entries.keys), 2 * _places(entries.sizes) + 4 * largest)
+        self._rings = self._free(2 * len(entries.keys), 2 * ring_places(entries.sizes) + 4 * largest)
         fill(self._rings, *map(read_only, (entries.keys, entries.sizes, entries.times, entries.values)))
 
     def _make_room(self, since: int, more: int) -> None:
@@ -130,19 +130,20 @@ class NewestTimes:
         table[:, PLACE] = -1
         meta = np.full(LISTS + _SIZES, NO_PLACE, np.int64)
         meta[USED] = meta[COUNT] = 0
-        return Rings(table, np.empty(room, np.int64), np.empty(room if self._distinct else 0, np.uint64), meta)
+        values = np.empty(room if self._distinct else 0, np.uint64)
+        return Rings(table, np.empty(room, np.int64), values, _NO_VALUES, meta)
 
 
 _NOWHERE = np.empty(0, np.int64), np.empty(0, np.uint64), np.empty(0, np.int64), np.empty(0, np.uint64)
 
 
-def _places(sizes: Int64) -> int:
+def ring_places(sizes: Int64) -> int:
     """The places of rings with these numbers of entries: the next powers of two."""
     exponents = np.ceil(np.log2(np.maximum(sizes, 1))).astype(np.int64)
     return int((1 << exponents).sum())
 
 
-def _order(times: Int64, keys: UInt64, values: UInt64 | None) -> Int64:
+def row_order(times: Int64, keys: UInt64, values: UInt64 | None) -> Int64:
     """int64[m]: the rows by time, those of one time by key; of equal rows with values, the first only."""
     order = np.arange(len(times))
     alike = times[1:] == times[:-1]

@@ -1,0 +1,1 @@
+"""What backends of key-total must do."""

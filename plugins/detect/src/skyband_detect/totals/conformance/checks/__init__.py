@@ -1,0 +1,3 @@
+"""The checks of key-totals only."""
+
+MODULES = ("reached", "merged_totals", "limits")

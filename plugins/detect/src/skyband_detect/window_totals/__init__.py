@@ -1,0 +1,1 @@
+"""The default of key-total: all values of the window, by key."""
