@@ -21,11 +21,15 @@ def savepoint_in(folder):
 
 
 @example(False, ["turn", "save", "turn", "save", "turn", "kill"])
+@example(False, ["turn", "save", "turn", "kill", "turn", "kill", "turn"])
 @example(True, ["turn", "lose the newest"])
 @example(True, ["turn", "save", "turn", "lose the newest", "lose the newest"])
 @given(
     some.booleans(),
-    some.lists(some.sampled_from(["turn", "turn", "save", "kill", "lose the newest", "lose the oldest"]), max_size=14),
+    some.lists(
+        some.sampled_from([*["turn"] * 4, *["save"] * 3, "kill", "kill", "lose the newest", "lose the oldest"]),
+        max_size=25,
+    ),
 )
 def test_a_start_has_all_turns_since_each_savepoint(is_from_savepoint, steps):
     """Newest first, each with exactly the turns since; from the beginning only where the stream began there."""
