@@ -91,7 +91,7 @@ def test_groups_answer_and_are_kept_as_with_separate_turns(number, together, mon
         assert not together
         monkeypatch.setattr(plain_turns, "_FEW", 1)
         for few_rows in (0, 4):
-            monkeypatch.setattr("skyband_setjoin.near_duplicates.processor._FEW_ROWS", few_rows)
+            monkeypatch.setattr("skyband_setjoin.row_matches.processor._FEW_ROWS", few_rows)
             assert run(asked, parts, set()) == alone
         assert sum(map(len, (step[0] for step in alone[:-1]))) > 50
         assert bool(together) != asked.rows

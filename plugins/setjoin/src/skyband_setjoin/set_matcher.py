@@ -66,11 +66,28 @@ def threshold_fault(similarity: str | Callable[[int, int, int], float], threshol
 
 
 @define(eq=False)
-class SetMatcher(Clocked):
+class RowMatcher(Clocked):
+    """A matcher of rows that are numbered from 0 in order of arrival, whatever is compared."""
+
+    _seen: int = field(default=0, init=False, on_setattr=setters.NO_OP)
+
+    @property
+    def seen(self) -> int:
+        """The number of rows seen, which is also the next row's number."""
+        return self._seen
+
+    def _pass(self, times: Int64) -> None:
+        self._seen += len(times)
+        self._now = self._reached(times)
+
+
+@define(eq=False)
+class SetMatcher(RowMatcher):
     """Finds for each arriving set the earlier ones in the window that are at least `threshold` similar to it.
 
-    Sets are numbered from 0 in order of arrival. Matching sets share at least one token, so an empty set matches
-    nothing. Repeated tokens of a set count once. Hamming is a distance: its similarity is negative.
+    Sets are numbered from 0 in order of arrival; `seen` is the next one's number. Matching sets share at least one
+    token, so an empty set matches nothing. Repeated tokens of a set count once. Hamming is a distance: its similarity
+    is negative.
 
     With `keep="first"` a set that matches is dropped, and later sets are compared with the kept ones only. So no two
     kept sets within a window match, and every dropped set has matched a kept one.
@@ -92,8 +109,6 @@ class SetMatcher(Clocked):
     keep: str = keep_parameter()
     sides: int = integer(1, at_least=1, at_most=2, help="1: matches within one stream; 2: across two only")
 
-    _seen: int = field(default=0, init=False, on_setattr=setters.NO_OP)
-
     def __attrs_post_init__(self) -> None:
         fault = misbehaviour(self.similarity) if callable(self.similarity) else None
         if fault:
@@ -103,11 +118,6 @@ class SetMatcher(Clocked):
             raise ConfigError(Problem("threshold", fault))
         if self.keep == FIRST and self.sides == 2:
             raise ConfigError(Problem("keep", '"first" is for one stream: it is not defined for two'))
-
-    @property
-    def seen(self) -> int:
-        """The number of sets seen, which is also the next set's number."""
-        return self._seen
 
     def update(
         self,
@@ -162,10 +172,6 @@ class SetMatcher(Clocked):
                 if stop > start:
                     matcher._pass(columns[0][start:stop])
         return answer
-
-    def _pass(self, times: Int64) -> None:
-        self._seen += len(times)
-        self._now = self._reached(times)
 
     # The sets are not checked yet.
     def _columns(

@@ -18,8 +18,8 @@ from skyband.windows.schedule import EachRow
 
 from skyband_setjoin.compiled_similarity import resolve
 from skyband_setjoin.near_duplicates.processor import WHEN, at_their_times
-from skyband_setjoin.near_duplicates.query import KEPT, ROWS
 from skyband_setjoin.near_duplicates.small_groups_kernels import match_rows
+from skyband_setjoin.row_matches.query import KEPT, ROWS
 from skyband_setjoin.set_matcher import ALL, FIRST
 from skyband_setjoin.small_groups_of_sets import SetsInOrder, SmallSets
 

@@ -25,7 +25,8 @@ from skyband.windows.window_parameters import (
     too_short,
 )
 
-from skyband_setjoin.set_query import SetQuery, side_parameter
+from skyband_setjoin.pair_query import side_parameter
+from skyband_setjoin.set_query import SetQuery
 
 PLACES = ("left place", "right place")
 """Columns of a shard's answers: the places of the two sets in the order of all rows, as bytes."""

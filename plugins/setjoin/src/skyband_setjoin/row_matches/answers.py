@@ -11,7 +11,7 @@ from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import carried, carried_values
 from skyband.queries.composite_ids import identity_names, several
 
-from skyband_setjoin.near_duplicates.query import MATCH_PLACE, PLACE, NearDuplicates, carried_of_match, match_names
+from skyband_setjoin.row_matches.query import MATCH_PLACE, PLACE, MatchingQuery, carried_of_match, match_names
 
 MATCH_TIME = "match_time"
 SIMILARITY = "similarity"
@@ -20,7 +20,7 @@ SIMILARITY = "similarity"
 class RowColumns:
     """Answer columns of rows: their ids, and the columns carried of the row itself or of a match."""
 
-    def __init__(self, query: NearDuplicates, answers: pa.Schema) -> None:
+    def __init__(self, query: MatchingQuery, answers: pa.Schema) -> None:
         self.query = query
         self.answers = answers
         self._ids = identity_names("id", query.id)

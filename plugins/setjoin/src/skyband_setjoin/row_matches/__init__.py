@@ -1,0 +1,1 @@
+"""The base of queries that answer each row with its matches: near-duplicates, and near-vectors of skyband-vectors."""

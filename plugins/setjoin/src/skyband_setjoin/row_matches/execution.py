@@ -1,0 +1,45 @@
+"""Executes queries that answer each row with its matches: shards share the pairs of rows, and their answers merge."""
+
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from skyband.columns.hashing import hash_columns
+from skyband.columns.keyed_frames import TIME
+from skyband.groups.execution import Execution
+from skyband.groups.partitioning import Partitioning, by_cell, matrix_rows
+
+from skyband_setjoin.row_matches.query import KEPT, MATCH_PLACE, PLACE, ROWS, MatchingQuery
+from skyband_setjoin.set_matcher import ALL
+
+Q = TypeVar("Q", bound=MatchingQuery)
+
+
+class MatchingExecution(Execution[Q]):
+    """Executes a query that answers each row with its matches."""
+
+    def partition(self, frame: pa.RecordBatch, shards: int) -> Partitioning:
+        """Indistinguishable rows go to the same shards."""
+        lines = matrix_rows(shards)
+        return by_cell(
+            hash_columns([frame.column(name) for name in (TIME, *self.query.places)]), lines, shards // lines
+        )
+
+    def merge(self, answers: pa.Table) -> pa.Table:
+        """Shards share no match; a row has no match iff it has none in every shard that compares it."""
+        query = self.query
+        best = [] if query.matches == ALL or query.output == KEPT else [("similarity", "descending")]
+        answers = answers.sort_by([(PLACE, "ascending"), *best, (MATCH_PLACE, "ascending")])  # nulls come last
+        place, matched = answers[PLACE].combine_chunks(), answers[MATCH_PLACE].is_valid().to_numpy()
+        new = np.append(True, pc.not_equal(place[1:], place[:-1]).to_numpy(zero_copy_only=False))[: len(place)]
+        rank = np.arange(len(place)) - np.maximum.accumulate(np.where(new, np.arange(len(place)), 0))
+        if query.output == KEPT:
+            unmatched = new & ~matched
+        else:
+            unmatched = (matched | new) if query.output == ROWS else matched
+            unmatched &= rank < (len(place) if query.matches == ALL else int(query.matches))
+        return answers.filter(pa.array(unmatched)).drop_columns([PLACE, MATCH_PLACE])
+
+    def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        return [*self.query.answer_fields(schema), *(pa.field(name, pa.binary()) for name in (PLACE, MATCH_PLACE))]
