@@ -34,6 +34,8 @@ FAMILIES = {
     | {"windows": ["30 seconds", "1 minute"], "every": "15 seconds"},
     "near-duplicates": {"id": "number", "tokens": "words", "threshold": 0.6, "window": "1 minute"}
     | {"output": "rows", "carry": ["name", "value"]},
+    "near-vectors": {"id": "number", "vector": "heights", "dimensions": 3, "threshold": 0.97, "window": "1 minute"}
+    | {"output": "rows", "carry": ["value"], "carry_match": ["value"]},
     "row-features": {"windows": ["30 seconds", "1 minute"], "sums": ["value"], "unit": 0.1, "distinct": ["name"]}
     | {"carry": ["number"]},
     "detections": {"detections": RULES, "carry": ["number"]},

@@ -20,9 +20,10 @@ NEEDED = {
     "jobs": {"distinct", "incomplete", "lakes", "quantiles", "setjoin", "spark", "totals", "workload"},
     "serve": {"distinct", "lakes", "quantiles", "spark", "totals"},
     "spark": {"distinct", "incomplete", "jit", "totals", "uncertain", "workload"},
-    "compare": {"distinct", "incomplete", "panes", "quantiles", "setjoin", "uncertain", "workload"},
+    "vectors": {"setjoin"},
+    "compare": {"distinct", "incomplete", "panes", "quantiles", "setjoin", "uncertain", "vectors", "workload"},
 }
-"""Plugins that another is nothing without: a backend of another's query; what there is to compare."""
+"""Plugins that another is nothing without: a backend of another's query, its base; what there is to compare."""
 OF_SPECS = {"expressions", "jobs"}
 """Plugins that the conformance checks need."""
 

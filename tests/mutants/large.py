@@ -24,9 +24,10 @@ KEYS = {
     "set-matcher": "prefix",
     "key-counter": "newest",
     "key-total": "window",
+    "vector-matcher": "exact",
 }
 INFOS = {role: installed().bind(role, name, None).info for role, name in KEYS.items()}
-Exact, Eaa, Swoop, ExactWindow, Block, PaneBand, ExactTotals, Prefix, Newest, AllValues = (
+Exact, Eaa, Swoop, ExactWindow, Block, PaneBand, ExactTotals, Prefix, Newest, AllValues, ExactVectors = (
     load_class(info) for info in INFOS.values()
 )
 
@@ -275,6 +276,35 @@ class LosesValuesOfABatch(AllValues):
         return super()._update(times[:4096], keys[:4096], values[:4096], bounds)
 
 
+class NoRest(ExactVectors):
+    """What is left of a vector beyond the directions learnt is taken for nothing."""
+
+    def _features(self, vectors: Any, lengths: Float64) -> Any:
+        features = super()._features(vectors, lengths)
+        if self._prefix is not None:
+            features[:, -1] = 0
+        return features
+
+
+class FeaturesOfBefore(ExactVectors):
+    """Vectors held keep their features when directions are learnt again."""
+
+    def _learn(self, arrivals: int) -> None:
+        before = self._prefix
+        super()._learn(arrivals)
+        if before is not None and self._prefix is not None and before is not self._prefix:
+            features = self._store.column("features")
+            features[: len(features) // 2] = 0
+
+
+class NumbersVectorsAnew(ExactVectors):
+    """A restored matcher numbers vectors from a byte."""
+
+    def _load(self, state: Mapping[str, Array]) -> None:
+        super()._load(state)
+        self._seen = self._seen % 2**8
+
+
 def _all(role: str, **found: Sequence[type[Any]]) -> list[Mutant]:
     names = {"equal": EQUAL, "cut": CUT}
     return [(INFOS[role], cls, (names[name],)) for name, classes in found.items() for cls in classes]
@@ -293,4 +323,5 @@ MUTANTS: dict[str, list[Mutant]] = {
     "set-matcher": _all("set-matcher", equal=[ForgetsWhenMany, PrefixOfAByte], cut=[NumbersAnew]),
     "key-counter": _all("key-counter", equal=[BoundsOfAByte], cut=[LosesKeysOfABatch]),
     "key-total": _all("key-total", equal=[ValuesOfAByte], cut=[LosesValuesOfABatch]),
+    "vector-matcher": _all("vector-matcher", equal=[NoRest, FeaturesOfBefore], cut=[NumbersVectorsAnew]),
 }

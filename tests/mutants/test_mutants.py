@@ -17,7 +17,7 @@ ROLES = {role: import_module(f"mutants.{name}") for role, name in MODULES.items(
 REFERENCES = [(info, cls) for module in ROLES.values() for info, cls in module.REFERENCES]
 OF_ROLE = {role: [*module.MUTANTS, *large.MUTANTS.get(role, [])] for role, module in ROLES.items()}
 MUTANTS = [(info, cls, name) for found in OF_ROLE.values() for info, cls, names in found for name in names]
-LONG = {"key-counter", "key-total", "pair-ranker", "quantile-sketch", "set-matcher", "total-ranker"}
+LONG = {"key-counter", "key-total", "pair-ranker", "quantile-sketch", "set-matcher", "total-ranker", "vector-matcher"}
 """Roles whose definitions in plain Python take half a minute for all checks."""
 
 

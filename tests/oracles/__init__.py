@@ -5,6 +5,7 @@ from .detections import Detections
 from .distinct_count import DistinctCount
 from .heavy_hitters import HeavyHitters
 from .near_duplicates import NearDuplicates
+from .near_vectors import NearVectors
 from .playing import play
 from .quantiles import Quantiles
 from .row_features import RowFeatures
@@ -15,11 +16,12 @@ from .uncertain_join import UncertainJoin
 from .uncertain_sum import UncertainSum
 
 _SETS = NearDuplicates, TopKPairs
+_VECTORS = (NearVectors,)
 _TOTALS = DistinctCount, HeavyHitters, Quantiles, RowFeatures
 _RULES = (Detections,)
 _RANKS = TopK, TopKWorkload
 _UNCERTAIN = UncertainJoin, UncertainSum
-KINDS = {oracle.kind: oracle for oracle in (*_SETS, *_TOTALS, *_RULES, *_RANKS, *_UNCERTAIN)}
+KINDS = {oracle.kind: oracle for oracle in (*_SETS, *_VECTORS, *_TOTALS, *_RULES, *_RANKS, *_UNCERTAIN)}
 
 
 def steps_of(kind: str, seed: int) -> int:

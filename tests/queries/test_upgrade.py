@@ -34,6 +34,7 @@ OTHERS = {
     "repeats": 3,
     "id": "name",
     "tokens": "others",
+    "vector": "samples",
     "side": "right",
     "score": "number",
     "values": "chances",

@@ -13,6 +13,7 @@ SHARDED = {
     "top-k-pairs": 4,
     "heavy-hitters": 3,
     "near-duplicates": 4,
+    "near-vectors": 4,
     "detections": 3,
     "uncertain-join": 2,
 }
@@ -23,6 +24,7 @@ FURTHER = {
     "top-k-pairs": {"id": ["name", "number"], "carry": ["words", "value"]},
     "heavy-hitters": {"object": ["name", "origin"], "carry": ["number", "words"], "at_least": 0.7},
     "near-duplicates": {"id": ["name", "number"], "carry": ["words"], "carry_match": ["words", "value"]},
+    "near-vectors": {"id": ["name", "number"], "carry": ["words"], "similarity": "euclidean", "threshold": -0.4},
     "uncertain-join": {"id": ["name", "number"], "carry": ["samples"], "side": None}
     | {"values": ["samples", "heights"], "epsilon": 0.6},
 }

@@ -84,6 +84,8 @@ TOGETHER = {
     | {"queries": [{"name": "q", "window": "1 hour", "slide": "1 minute", "k": 3}]},
     "set-matcher": {"kind": "near-duplicates", "time": "ts", "by": "of", "id": "item", "tokens": "words"}
     | {"window": "1 hour", "threshold": 0.8},
+    "vector-matcher": {"kind": "near-vectors", "time": "ts", "by": "of", "id": "item", "vector": "words"}
+    | {"dimensions": 2, "window": "1 hour", "threshold": 0.8},
 }
 
 

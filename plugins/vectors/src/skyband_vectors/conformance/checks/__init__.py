@@ -1,0 +1,3 @@
+"""Checks of what only vector matchers do."""
+
+MODULES = ("definition", "edges", "keeping", "sharing")
