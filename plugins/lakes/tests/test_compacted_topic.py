@@ -9,11 +9,13 @@ import threading
 import time
 
 import kafka_broker
+import pyarrow as pa
 import pytest
 import topic_kills
 from board import OTHER_COLUMNS, BoardJob, in_order, newest, visits
 from skyband.errors import ConfigError, EngineError
-from skyband_jobs.formats import TableKeys, open_sink
+from skyband_jobs.formats import NetChanges, TableKeys, open_sink
+from skyband_lakes.kafka.compacted import CompactedSink
 from skyband_specs.formats import CHECKS, FormatSubject, verify_format_subject
 from topic_trial import QUICK, TopicTrial, newest_messages
 
@@ -227,3 +229,20 @@ def test_a_job_leaves_the_newest_answer_in_its_topic(call, broker):
 def test_wrong_keys_of_a_job_are_reported_before_it_runs(call, sets, told):
     checked = call("check", *sets)
     assert checked.exit_code == 1 and told in checked.stdout, checked.stdout
+
+
+@pytest.mark.parametrize("is_opened_again", [False, True])
+def test_rows_with_other_columns_are_refused_whenever_they_come(broker, is_opened_again):
+    """Also by a sink that has written already: a service may read its job again."""
+    topic, kinds = f"columns-{is_opened_again}".lower(), pa.schema([("place", pa.string()), ("rank", pa.int64())])
+    rows = pa.table({"place": ["a", "b"], "rank": [1, 1], "object": ["x", "y"]})
+    changed = rows.append_column("total", pa.array([1, 2]))
+    options = {"bootstrap.servers": broker}
+    writer = CompactedSink(topic, options, tuple(KEY))
+    writer.apply(NetChanges(tuple(KEY), kinds.empty_table(), rows))
+    writer.apply(NetChanges(tuple(KEY), kinds.empty_table(), rows.slice(1)))
+    again = CompactedSink(topic, options, tuple(KEY)) if is_opened_again else writer
+    with pytest.raises(ConfigError, match=r"has rows of place, rank, object, and the answers place, rank, object, tot"):
+        again.apply(NetChanges(tuple(KEY), kinds.empty_table(), changed))
+    again.apply(NetChanges(tuple(KEY), kinds.empty_table(), rows))
+    assert len(newest_messages(broker, topic)) == 2
