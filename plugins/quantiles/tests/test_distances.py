@@ -195,6 +195,9 @@ def test_bounds_hold_for_each_row_at_either_end_of_its_interval(layout, sure, ma
                 truth = distance(window, rows)
                 for _, low, high in filter(None, (one_way, other_way)):
                     assert low - 1e-12 <= truth <= high + 1e-12, (window, rows)
+        if sum(sure):
+            highest = max(ks(window, rows) for window in windows)
+            assert kolmogorov_smirnov(steps, other)[2] == pytest.approx(highest, abs=1e-12), "some window is so far"
 
 
 def placed(interval, sure, maybe):
@@ -223,6 +226,7 @@ def test_rows_at_or_below_a_number_are_those_that_were_counted(rows, data):
     above = {float(cut): counts([row for row in rows if row[0] > cut]) for cut in cuts}
     numbers = np.arange(-1.0, 14.0)
     found = below(Steps(least, largest, sure, maybe, likely, above), numbers)
+    turned = below(Steps(-largest[::-1], -least[::-1], sure[::-1], maybe[::-1], likely[::-1], {}), -numbers[::-1])
     for place, number in enumerate(numbers.tolist()):
         surely, perhaps, probably = counts([row for row in rows if row[0] <= number])
         if number in cuts:
@@ -230,6 +234,10 @@ def test_rows_at_or_below_a_number_are_those_that_were_counted(rows, data):
             assert found.maybe[place] == found.maybe_at_most[place] == perhaps
             assert found.likely[place] == pytest.approx(surely + probably)
         assert found.sure[place] <= surely <= found.sure_at_most[place]
+        inside = ((least < number) & (number < largest)).any()
+        if inside and number not in cuts:
+            both = found.likely[place] + turned.likely[-1 - place]
+            assert both == pytest.approx(sum(sure) + sum(likely)), "as likely from above as from below"
         assert found.maybe[place] <= perhaps <= found.maybe_at_most[place]
 
 
