@@ -34,7 +34,7 @@ class DistinctCount(_DistinctCount):
         ranges: Sequence[Any] | None = None,
         lower: float | None = None,
         upper: float | None = None,
-        against: str | None = None,
+        against: str | Duration | None = None,
         hash: str | None = None,
         longest: str | Duration | None = None,
     ) -> None: ...
