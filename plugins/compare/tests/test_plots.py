@@ -588,6 +588,25 @@ def test_each_quantile_has_a_band_and_limits_are_lines():
     assert "share above" in json.dumps(specification(only))
 
 
+def test_distances_have_bands_alone_and_are_named_beside_quantiles():
+    rng = np.random.default_rng(3)
+    log = pa.table({"ts": moments(4000, step=datetime.timedelta(seconds=2)), "score": rng.normal(0, 1, 4000)})
+    query = {"kind": "quantiles", "time": "ts", "value": "score", "windows": ["10 minutes"], "every": "10 minutes"}
+    query |= {"against": "20 minutes", "distance": ["ks", "wasserstein"]}
+    answers = local.apply(log, query)
+    chart = skyband.plot(answers, query, only={"distance": "ks"})
+    ks = [row for row in answers.to_pylist() if row["distance"] == "ks" and row["value"] is not None]
+    assert 5 < len(ks) < len(answers) // 2, "the first windows have no distance"
+    assert [row["value"] for row in drawn(chart)[1]] == pytest.approx([row["value"] for row in ks])
+    assert "distance" in json.dumps(specification(chart))
+    both = skyband.plot(answers, query)
+    assert {row["line"] for row in drawn(both)[1]} == {"ks", "wasserstein"}
+    mixture = query | {"at": [0.5]}
+    chart = skyband.plot(local.apply(log, mixture), mixture)
+    assert {row["line"] for row in drawn(chart)[1]} == {"value"}
+    assert "the distances are on another scale, `only` draws them: distance = ks" in said(chart)
+
+
 def test_a_file_of_answers_draws_the_number_that_the_bounds_belong_to():
     quantiles = {"quantile": [0.5, 0.99] * 3, "value": [40.0, 410, 42, 380, 41, 395]}
     answers = pa.table({"at": np.repeat(moments(3).to_numpy(), 2), "window": ["1 hour"] * 6, **quantiles})
