@@ -124,6 +124,27 @@ def test_two_columns_of_states_are_put_next_to_each_other(table):
 
 
 @pytest.mark.slow
+def test_arrays_of_states_are_asked_together_in_their_order(session):
+    query = {**QUERY, "windows": ["3 hours"], "every": "3 hours"}
+    made = local.apply(TABLE, query, {"sketch": "exact"})
+    rows = {row["status"]: row["state"] for row in made.to_pylist()}
+    pair = [rows["404"], rows["200"]]
+    frame = session.createDataFrame([(1, pair), (2, [*pair, None]), (3, []), (4, None)], "id int, held array<binary>")
+    frame.createOrReplaceTempView("pairs")
+    spark_states.register(session)
+    found = session.sql(
+        "SELECT skyband_count_of(held, '1 hour', 'a - b') AS c, skyband_estimate(held, '1 hour') AS e "
+        "FROM pairs ORDER BY id"
+    ).collect()
+    assert tuple(found[0].c) == states.count_of(pair, last="1 hour", expression="a - b")
+    assert tuple(found[0].c) != states.count_of(pair[::-1], last="1 hour", expression="a - b")
+    assert tuple(found[0].e) == states.estimate(pair, last="1 hour")
+    assert [(row.c, row.e) for row in found[1:]] == [(None, None)] * 3
+    own = frame.where("id = 1").select(spark_states.count_of("held", last="1 hour", expression="b - a").alias("c"))
+    assert tuple(own.collect()[0].c) == states.count_of(pair, last="1 hour", expression="b - a")
+
+
+@pytest.mark.slow
 def test_distances_of_two_columns_are_those_in_python(session):
     values = np.random.default_rng(9).lognormal(0, 1, 20_000)
     log = pa.table({"ts": pa.array(np.arange(20_000) * 360_000 + START, pa.timestamp("us", "UTC")), "value": values})

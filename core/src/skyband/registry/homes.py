@@ -4,6 +4,7 @@ HOMES = {
     "--above": "skyband-quantiles",
     "--at-least": "skyband-totals",
     "--between": "skyband-distinct",
+    "--expression": "skyband-distinct",
     "--share": "skyband-totals",
     "-k": "skyband-totals",
     "-q": "skyband-quantiles",
@@ -14,6 +15,7 @@ HOMES = {
     "bench": "skyband-compare",
     "check": "skyband-jobs",
     "compare": "skyband-compare",
+    "count_of": "skyband-distinct",
     "demo": "skyband-distinct",
     "detections": "skyband-detect",
     "distance": "skyband-quantiles",
@@ -102,6 +104,7 @@ HOMES = {
 }
 
 QUESTIONS = (
+    "count_of",
     "distance",
     "estimate",
     "estimate_between",

@@ -83,6 +83,8 @@ def _function(question: Any) -> Any:
     text = _PARAMETERS.format(states=terms[0])
     text = "\n".join([text, *map(parameter_text, question.parameters())])
     message = "For each state; null where the state is. A parameter may be a Column."
+    if not question.of_pairs:
+        message += " In place of a state, an array of states counts them together."
     lead = f"{inspect.cleandoc(question.__doc__ or name)}\n\n{message}"
     arguments = ["low, high" if one.type == "range" else one.name for one in question.parameters()]
     sql = f"skyband_{name}({', '.join([*leading, 'window', *arguments])})"

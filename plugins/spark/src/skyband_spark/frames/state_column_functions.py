@@ -32,7 +32,8 @@ DESCRIPTION = (
 def question_udf(question: type[Question]) -> Any:
     """(state, window, parameters…) -> the question's result; (state, state, window, parameters…) for pairs.
 
-    Null where a state, or a value in a column of windows, is null. A null parameter counts as omitted.
+    In place of a state, an array of states counts them together, in their order. Null where a state, or a value in a
+    column of windows, is null, and for an empty array. A null parameter counts as omitted.
     """
     readers = Readers.installed()
     name, result, leading = question.name, question.result, 2 if question.of_pairs else 1
@@ -45,16 +46,25 @@ def question_udf(question: type[Question]) -> Any:
         answers: list[Any] = []
         for row in range(len(window)):
             start = None if windows is None else window[row].as_py()
-            if not all(blob[row].is_valid for blob in blobs) or (windows is not None and start is None):
+            several = _several(blobs, row)
+            if not several or (windows is not None and start is None):
                 answers.append(None)
                 continue
-            states = [read_state(state_bytes(blob[row]), readers) for blob in blobs]
+            states = [read_state(state_bytes(blob), readers) for blob in several]
             values = _values(ranges, [column[row].as_py() for column in rest])
             window_asked = WindowRequest.read(**{"since": None, "last": None, kind: start})
             answers.append(_plain(ask_states(name, states, window_asked, values), result, objects))
         return pa.array(answers, result)
 
     return arrow_udf(ask, from_arrow_type(result))
+
+
+def _several(columns: Sequence[pa.Array], row: int) -> list[pa.Scalar]:
+    """The states of a row: one of each column, or those of an array; none if one is null."""
+    blobs = [column[row] for column in columns]
+    if len(blobs) == 1 and pa.types.is_list(columns[0].type):
+        blobs = list(blobs[0].values) if blobs[0].is_valid else []
+    return blobs if all(blob.is_valid for blob in blobs) else []
 
 
 def union_udf() -> Any:
