@@ -3,6 +3,7 @@
 import json
 import math
 from collections import defaultdict
+from datetime import UTC, datetime
 from random import Random
 from typing import NamedTuple
 
@@ -43,9 +44,8 @@ def seconds(text: str) -> int:
     return int(number) * {"seconds": 1, "minutes": 60}[unit]
 
 
-def moment(text: str) -> int:
-    hours, minutes, at = text[11:-1].split(":")
-    return int(hours) * 3600 + int(minutes) * 60 + int(at)
+def moment(text: str) -> float:
+    return datetime.fromisoformat(text).timestamp()
 
 
 class Timeline:
@@ -131,7 +131,6 @@ class Timeline:
 def a_rule(random: Random, name: str, mark: float) -> dict:
     """A row of the second table: a new rule, another version of one, or the end of its name."""
     after = max(0, 0 if mark == -math.inf else int(mark))
-    clock = "1970-01-01T{:02}:{:02}:{:02}Z".format
     if random.random() < 0.15:
         return {"name": name}
     rule = random_rules(random.randrange(1 << 30), 1)[0] | {"name": name}
@@ -145,14 +144,18 @@ def a_rule(random: Random, name: str, mark: float) -> dict:
     if rule["measure"] == "unseen":
         rule.pop("at_least", None)
         rule.pop("tell", None)
-        rule["after"] = clock(0, 1, 0)
+        rule["after"] = clock(60)
     elif random.random() < 0.3:
         at = after + random.randrange(-60, 200)
-        rule["after"] = clock(max(at, 0) // 3600, max(at, 0) // 60 % 60, max(at, 0) % 60)
+        rule["after"] = clock(max(at, 0))
     if random.random() < 0.2:
         at = after + random.randrange(1, 2000)
-        rule["until"] = clock(at // 3600, at // 60 % 60, at % 60)
+        rule["until"] = clock(at)
     return rule
+
+
+def clock(time: int) -> str:
+    return datetime.fromtimestamp(time, UTC).isoformat()
 
 
 def rows_to_come(random: Random, names: int, mark: float, line: Timeline) -> list[dict]:

@@ -228,6 +228,33 @@ def test_a_state_with_other_rules_than_can_be_is_refused():
             started(**KEEP, **OPEN).restore(snapshot.encode(state.header, {**state.arrays, **change}))
 
 
+def test_a_stream_that_is_finished_for_now_goes_on_with_its_rules():
+    run = started(**KEEP)
+    run.broadcast(lines({**RULE, "tell": "each"}))
+    run.push(rows(0, 1, 2))
+    first = run.flush()
+    assert told(first, run.push(rows(3, 4)), run.finish()) == [(2, "many"), (3, "many"), (4, "many")]
+
+
 def test_times_of_rules_may_have_zones():
     after = datetime(1970, 1, 1, 0, 0, 3, tzinfo=UTC).isoformat()
     assert followed(started(**KEEP), {**RULE, "tell": "each", "after": after}, rows(1, 2, 3, 4)) == [(4, "many")]
+
+
+def test_rules_over_last_years_rows_give_the_bytes_that_the_stream_gave():
+    rules = [{**RULE, "tell": "each", "silence": "3 seconds"}, {**RULE, "name": "all", "key": [], "at_least": 4}]
+    data = pa.Table.from_batches([rows(*range(0, 40, 3), user="ann"), rows(*range(1, 40, 2), user="bob")]).sort_by("ts")
+    whole = local.apply(data, {**KEYS, **OPEN, **KEEP, "carry": ["n"]}, rules=lines(*rules))
+    run = started(**OPEN, **KEEP, carry=["n"])
+    run.broadcast(lines(*rules))
+    pieces = [run.push(batch) for batch in data.to_batches(max_chunksize=5)]
+    stream = pa.Table.from_batches([*pieces, run.finish()])
+    assert len(whole) > 10
+    assert as_file(stream) == as_file(whole)
+
+
+def as_file(table):
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table.combine_chunks())
+    return sink.getvalue().to_pybytes()

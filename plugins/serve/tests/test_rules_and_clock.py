@@ -58,6 +58,48 @@ def test_rules_in_several_files_hold_from_the_first_row_and_after_kills(tmp_path
     assert manifest["rules"]["format"] == "json", "the job's own, so that it resumes on Spark"
 
 
+DETECTIONS = """
+name = "detections"
+source = { format = "parquet", path = "in", stream = true, options = { maxFilesPerTrigger = 2 } }
+
+[query]
+kind = "detections"
+time = "ts"
+keys = [["client"], []]
+keep = [{ key = ["client"], most = 5, longest = "1 minute" }]
+rule_columns = ["status"]
+carry = ["status"]
+delay = "1 second"
+late_rows = { format = "parquet", path = "late" }
+rules = { format = "json", path = "rules", options = { maxFilesPerTrigger = 1 } }
+
+[sink]
+checkpoint = "checkpoint"
+format = "parquet"
+path = "counts"
+"""
+MANY = {"name": "many", "measure": "rows", "key": ["client"], "window": "10 seconds", "at_least": 4}
+LATER = {"after": "2025-06-15T15:07:20Z"}
+COMING = [
+    [MANY | {"tell": "each", "silence": "5 seconds"}, MANY | {"name": "odd", "where": "status = 404", "at_least": 2}],
+    [MANY | LATER | {"measure": "distinct status", "at_least": 2, "silence": "30 seconds"}],
+    [{"name": "odd", **LATER}, MANY | {"name": "all", "key": [], "at_least": 80, "window": "9 seconds"}],
+]
+
+
+def test_detections_whose_rules_change_are_the_same_after_kills(tmp_path):
+    pytest.importorskip("skyband_detect")
+    rows_in(tmp_path)
+    (tmp_path / "rules").mkdir()
+    for number, rules in enumerate(COMING):
+        (tmp_path / "rules" / f"{number}.json").write_text("\n".join(map(json.dumps, rules)))
+    (tmp_path / "job.toml").write_text(DETECTIONS)
+    assert killed_to_the_end(tmp_path, 2, 13) >= 3
+    alerts = whole(tmp_path, "counts")
+    assert alerts == of_local_engine(tmp_path)
+    assert all(any(f"'rule': '{name}'" in alert for alert in alerts) for name in ("many", "odd", "all"))
+
+
 @pytest.mark.parametrize("hours", [-5, pytest.param(5, marks=pytest.mark.slow)])
 def test_an_idle_stream_follows_the_time_that_passes_whatever_its_clock_is_set_to(tmp_path, hours):
     rows_in(tmp_path, files=2)

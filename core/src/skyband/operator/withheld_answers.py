@@ -138,7 +138,8 @@ class WithheldAnswers:
 
     @property
     def _named_by_rows(self) -> bool:
-        return self.broadcast is not None or self.execution.query.zone_column is not None
+        query = self.execution.query
+        return (self.broadcast is not None and bool(query.separate_answers)) or query.zone_column is not None
 
     def _parts_of(self, answers: pa.RecordBatch) -> Int64 | None:
         if self._named_by_rows:

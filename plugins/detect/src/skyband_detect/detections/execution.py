@@ -75,7 +75,7 @@ class DetectionsExecution(Execution[Detections]):
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """Answers of all shards in order of time, rule and key; no two shards count one key of a rule."""
-        names = pa.array([rule.name for rule in self.query.detections])
+        names = pa.array([rule.name for rule in self.query.detections], pa.string())
         ordered = answers.append_column(_PLACE, pc.index_in(answers["rule"], names))
         order = [(name, "ascending") for name in ("time", _PLACE, "rule", "key")]  # rules that came have no place
         return ordered.sort_by(order).drop_columns([_PLACE])

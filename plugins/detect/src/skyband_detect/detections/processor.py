@@ -280,7 +280,7 @@ class DetectionsProcessor(GroupProcessor):
         table = pa.concat_tables(pieces).combine_chunks()
         order = pc.sort_indices(table, [(name, "ascending") for name in ("0", "1", "2")])
         times, rules, *others = (column.combine_chunks() for column in table.take(order).columns)
-        names = pa.array([rule.name for rule in active.rules])
+        names = pa.array([rule.name for rule in active.rules], pa.string())
         columns = [moments(times.to_numpy(), self._schema.field("time").type), names.take(rules), *others]
         return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=self._schema)
 
