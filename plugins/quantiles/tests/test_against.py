@@ -193,8 +193,9 @@ def test_windows_that_somebody_else_answered_are_remembered_like_others():
 def test_nothing_is_remembered_over_a_silence_longer_than_the_lag():
     rng, processor = np.random.default_rng(7), a_processor({"against": "2 hours", "distance": ["ks"]})
     processor.advance(*an_hour_of(rng, 0))
-    processor.advance(*an_hour_of(rng, 9))
     assert len(processor.dump_state()[1]["earlier.at"]) == 1
+    processor.advance(ComparingProcessor.no_rows, START + 9 * HOUR)
+    assert len(processor.dump_state()[1]["earlier.at"]) == 0
 
 
 def test_a_state_whose_earlier_windows_cannot_have_been_is_refused():
