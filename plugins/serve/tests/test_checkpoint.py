@@ -114,6 +114,13 @@ def test_a_damaged_turn_before_the_last_is_an_error(tmp_path, change):
         turns_in(log.path)
 
 
+def test_each_log_says_which_job_began_its_turns(finished):
+    """A savepoint after each turn begins a log, and the older logs may be gone when turns are done again."""
+    logs = [turns_in(path) for path in (finished / "checkpoint" / "turns").iterdir()]
+    noted = [turns[0].job for turns in logs if turns]
+    assert noted and None not in noted
+
+
 def test_a_second_process_is_refused(folder):
     with in_use(folder / "checkpoint"), pytest.raises(EngineError, match="is in use: a stream is running on it"):
         run(folder)
