@@ -106,7 +106,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband.groups.small_groups.entries", "skyband.groups.small_groups.passes",
         "skyband.groups.small_groups.kernels", "skyband.groups.small_groups.per_row",
         "skyband.rules.rules_processor", "skyband.rules.rule_moments", "skyband.rules.rule_rows",
-        "skyband.rules.rules_in_force", "skyband.rules.small_groups_with_rules",
+        "skyband.rules.json_rules", "skyband.rules.rules_in_force", "skyband.rules.small_groups_with_rules",
     ),
     "what families share: kernels and roles": (
         "skyband.kernels.k_smallest", "skyband.kernels.mixing", "skyband.kernels.selection",
