@@ -35,6 +35,9 @@ class Execution(ABC, Generic[Q]):
     merges: ClassVar[str | None] = None
     """The role whose backends can merge; if they do, states of two shards without `by` can be merged."""
 
+    schema: pa.Schema | None = None
+    """That of the source, for `processor` and `small_groups`; None in a query that is not bound to one."""
+
     def __init__(self, query: Q) -> None:
         self.query = query
 

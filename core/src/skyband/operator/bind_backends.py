@@ -17,19 +17,21 @@ from skyband.registry import Binding, choose
 def bind(query: Query, schema: pa.Schema | None, backends: Any = None) -> dict[str, Binding]:
     """The backends for a query over a source with this schema; None if the schema is not known yet.
 
+    Those that the query's own keys name are added, and are not for `backends` to change.
     Raises ConfigError with every problem at once; those of a backend are under `backends.ROLE`.
     """
     if not isinstance(backends, Mapping | None):
         message = f'must be a mapping of roles to backends, such as {{"sketch": "exact"}} (got {literal(backends)})'
         raise ConfigError(Problem("backends", message))
     problems = [] if schema is None else column_problems(query, schema)
+    backends = {role: choice for role, choice in (backends or {}).items() if role not in query.named_backends}
     try:
         bindings = choose(query.asked_roles, backends)
     except ConfigError as error:
         problems.extend(problem.within("backends") for problem in error.problems)
         wrong = {problem.field.partition(".")[0] for problem in error.problems}
         sound = [role for role in query.asked_roles if role not in wrong]
-        bindings = choose(sound, {role: name for role, name in (backends or {}).items() if role in sound})
+        bindings = choose(sound, {role: name for role, name in backends.items() if role in sound})
     for role, binding in bindings.items():
         with attributed(query):
             own_keys = query.backend_parameters(role)
@@ -55,7 +57,7 @@ def bind(query: Query, schema: pa.Schema | None, backends: Any = None) -> dict[s
             problems.append(Problem(f"backends.{role}", str(error)))
     if problems:
         raise ConfigError(*problems)
-    return bindings
+    return {**bindings, **query.named_backends}
 
 
 def _unable(query: Query, binding: Binding, name: str, value: Any) -> str:

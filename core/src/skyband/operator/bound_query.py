@@ -34,7 +34,9 @@ class BoundQuery:
     @cached_property
     def execution(self) -> Execution[Any]:
         """The execution of the query."""
-        return execution_of(self.query)
+        execution = execution_of(self.query)
+        execution.schema = self.schema
+        return execution
 
     @cached_property
     def schedule(self) -> Schedule | None:

@@ -25,6 +25,7 @@ from skyband.queries.grouping_sets import (
 )
 from skyband.queries.output_modes import ALL, CHANGE, answers_parameter, output_problems
 from skyband.queries.shared_keys import as_names, check_names, column_name, column_names, is_name, no_column
+from skyband.registry.backend_loading import Binding
 from skyband.roles import Backend
 from skyband.windows.window_parameters import zone_problems
 
@@ -206,6 +207,14 @@ class Query(Named, ABC):
     def asked_roles(self) -> tuple[str, ...]:
         """The `roles` whose backends this query uses, if not every query of its kind uses all."""
         return self.roles
+
+    @property
+    def named_backends(self) -> Mapping[str, Binding]:
+        """The backends that its keys name, bound, by the place of each, such as `features[0]`. Never in `asked_roles`.
+
+        The query makes sure that each can be created. They are part of a checkpoint as others are.
+        """
+        return {}
 
     @property
     def needs(self) -> tuple[str, ...]:
