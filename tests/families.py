@@ -20,6 +20,12 @@ RULES = [
     {"name": "new", "key": ["name"], "measure": "unseen", "window": "20 seconds", "after": "1970-01-01T00:01:00Z"},
     {"name": "all", "window": "5 seconds", "at_least": 22},
 ]
+FEATURES = [
+    {"of": "max", "column": "value"},
+    {"of": "min", "column": "name", "windows": ["10 seconds"]},
+    {"of": "std", "column": "value", "where": "origin <> 'air'"},
+    {"of": "share", "where": "value > 0.5"},
+]
 SAMPLES = {"values": "samples", "probabilities": "chances", "size": 20, "alpha": 0.9}
 FAMILIES = {
     "distinct-count": {"item": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds"},
@@ -37,7 +43,7 @@ FAMILIES = {
     "near-vectors": {"id": "number", "vector": "heights", "dimensions": 3, "threshold": 0.97, "window": "1 minute"}
     | {"output": "rows", "carry": ["value"], "carry_match": ["value"]},
     "row-features": {"windows": ["30 seconds", "1 minute"], "sums": ["value"], "unit": 0.1, "distinct": ["name"]}
-    | {"carry": ["number"]},
+    | {"carry": ["number"], "features": FEATURES},
     "detections": {"detections": RULES, "carry": ["number"]},
     "uncertain-sum": SAMPLES,
     "uncertain-join": SAMPLES | {"side": "side", "id": "number", "beta": 0.2, "epsilon": 0.1},

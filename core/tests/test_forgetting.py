@@ -26,7 +26,7 @@ QUERIES = {
     "features": {"kind": "row-features", "time": "ts", "windows": ["10 seconds"]}
     | {"distinct": "name", "carry": ["side"]},
     "features of values that do not add": {"kind": "row-features", "time": "ts", "windows": ["10 seconds"]}
-    | {"sums": "value", "before": True},
+    | {"sums": "value", "unit": 1, "before": True},
     "detections": {"kind": "detections", "time": "ts", "carry": ["side"]}
     | {
         "detections": [

@@ -27,6 +27,7 @@ TYPES = {
     "previous or duration": "str | Duration",
     "list of lists of columns": "Sequence[str | Sequence[str]]",
     "list of rules, or a file": "str | Sequence[Mapping[str, Any]]",
+    "list of features": "Sequence[Mapping[str, Any]]",
     "list of {name, window, slide, k[, phase]}, or a file": "str | Sequence[Mapping[str, Any]]",
 }
 """Of a parameter's type in the reference that of Python; others are called the same in both."""

@@ -25,9 +25,10 @@ KEYS = {
     "key-counter": "newest",
     "key-total": "window",
     "vector-matcher": "exact",
+    "row-aggregate": "max",
 }
 INFOS = {role: installed().bind(role, name, None).info for role, name in KEYS.items()}
-Exact, Eaa, Swoop, ExactWindow, Block, PaneBand, ExactTotals, Prefix, Newest, AllValues, ExactVectors = (
+Exact, Eaa, Swoop, ExactWindow, Block, PaneBand, ExactTotals, Prefix, Newest, AllValues, ExactVectors, Max = (
     load_class(info) for info in INFOS.values()
 )
 
@@ -305,6 +306,20 @@ class NumbersVectorsAnew(ExactVectors):
         self._seen = self._seen % 2**8
 
 
+class AThousandValues(Max):
+    """A window has at most the last thousand values."""
+
+    def _over(self, items: Any, first: Int64, stop: Int64, times: Int64, at: Int64) -> Any:
+        return super()._over(items, np.maximum(first, stop - 1000), stop, times, at)
+
+
+class LosesLargestOfABatch(Max):
+    """What does not fit into a buffer of 4096 rows is lost."""
+
+    def _update(self, times: Int64, values: Any) -> None:
+        super()._update(times[:4096], values[:4096])
+
+
 def _all(role: str, **found: Sequence[type[Any]]) -> list[Mutant]:
     names = {"equal": EQUAL, "cut": CUT}
     return [(INFOS[role], cls, (names[name],)) for name, classes in found.items() for cls in classes]
@@ -324,4 +339,5 @@ MUTANTS: dict[str, list[Mutant]] = {
     "key-counter": _all("key-counter", equal=[BoundsOfAByte], cut=[LosesKeysOfABatch]),
     "key-total": _all("key-total", equal=[ValuesOfAByte], cut=[LosesValuesOfABatch]),
     "vector-matcher": _all("vector-matcher", equal=[NoRest, FeaturesOfBefore], cut=[NumbersVectorsAnew]),
+    "row-aggregate": _all("row-aggregate", equal=[AThousandValues], cut=[LosesLargestOfABatch]),
 }

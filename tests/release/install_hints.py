@@ -5,6 +5,7 @@ python tests/release/install_hints.py      into core/src/skyband/registry/homes.
 
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import wrap
 
 import click
 import skyband
@@ -14,7 +15,8 @@ from skyband.states.functions import questions
 HOMES = Path(skyband.__file__).parent / "registry" / "homes.py"
 TEXT = '''"""Which of Skyband's distributions brings which name: written by `python tests/release/install_hints.py`."""
 
-HOMES = {homes}
+_NAMES = {homes}
+HOMES = {{name: home for home, names in _NAMES.items() for name in names.split()}}
 
 QUESTIONS = {questions}
 """Names of questions to states in SQL, which always knows them."""
@@ -26,7 +28,10 @@ def text() -> str:
     homes = {name: home for name, home in _brought() if home.startswith("skyband-")}
     ours = [one for one in questions().values() if _of(one) in homes.values()]
     names = sorted(name for one in ours for name in (one.name, *one.sql_names))
-    lines = [f'    "{name}": "{homes[name]}",' for name in sorted(homes)]
+    lines = []
+    for home in sorted(set(homes.values())):
+        own = wrap(" ".join(name for name in sorted(homes) if homes[name] == home), 105, break_on_hyphens=False)
+        lines += [f'    "{home}": """', *(f"        {line}" for line in own), '    """,']
     return TEXT.format(
         homes="\n".join(["{", *lines, "}"]), questions="\n".join(["(", *(f'    "{one}",' for one in names), ")"])
     )

@@ -127,10 +127,10 @@ def test_sums_stay_exact_when_rows_leave_the_window():
 
 
 def test_values_between_the_units_cause_a_warning_with_a_remedy():
-    query = make_query({**QUERY, "windows": ["10 seconds"], "sums": ["amount"]})
+    query = make_query({**QUERY, "windows": ["10 seconds"], "sums": ["amount"], "unit": 1})
     assert sorted(query.promises) == sorted(query.drop_reasons)
     warning = query.promises["value no multiple of unit"]
-    assert "not a multiple of unit = 1, so that sums over them are null: use a smaller unit" in warning
+    assert "not a multiple of unit = 1, so that features over them are null: use a smaller unit" in warning
     assert make_query({**QUERY, "windows": ["10 seconds"]}).promises == {}
 
 
@@ -166,7 +166,7 @@ def test_whole_numbers_beyond_2_53_make_a_sum_null_without_dropping_rows(kind):
             "amount": pa.array(numbers, kind),
         }
     )
-    with pytest.warns(UserWarning, match="above 2\\^53 times unit = 1"):
+    with pytest.warns(UserWarning, match="above 2\\^53 times the unit"):
         answers = local.apply(rows, QUERY | {"windows": ["10 seconds"], "sums": ["amount"]}).sort_by("time")
     expected = [float(number) if abs(number) <= 2**53 else None for number in numbers]
     assert answers["amount_sum_10_seconds"].to_pylist() == expected
@@ -176,8 +176,8 @@ def test_a_sum_is_known_again_when_the_invalid_value_has_left_the_window():
     rows = pa.table(
         {"t": pa.array([0, 5, 10, 11], pa.timestamp("s")), "number": range(4), "amount": [0.5, 2.0, 3.0, 4.0]}
     )
-    query = QUERY | {"windows": ["10 seconds"], "sums": ["amount"]}
-    with pytest.warns(UserWarning, match="^1 rows have a value that is not a multiple of unit = 1, so that sums over"):
+    query = QUERY | {"windows": ["10 seconds"], "sums": ["amount"], "unit": 1}
+    with pytest.warns(UserWarning, match="^1 rows have a value that is not a multiple of unit = 1, so that features"):
         assert local.apply(rows, query)["amount_sum_10_seconds"].to_pylist() == [None, None, 5.0, 9.0]
     with pytest.warns(UserWarning, match="not a multiple"):
         assert local.apply(rows, {**query, "before": True})["amount_sum_10_seconds"].to_pylist() == [0, None, None, 5.0]
@@ -197,8 +197,9 @@ def test_sums_beyond_64_bits_are_right():
     [
         ("entries.time", [5, 4]),
         ("entries.time", [-(10**9), 4]),
-        ("entries.sum.0", [2**60, 0]),
-        ("entries.sum.0", [-(2**53) - 1, 0]),
+        ("entries.units.0", [2**60, 0]),
+        ("entries.units.0", [-(2**53) - 1, 0]),
+        ("entries.where.0", np.array([0, 2], np.int8)),
     ],
 )
 def test_an_impossible_state_is_refused(name, values):
@@ -206,13 +207,16 @@ def test_an_impossible_state_is_refused(name, values):
     from skyband_totals.row_features.features_table import FeaturesTable
 
     schema = pa.schema([("t", pa.timestamp("us")), ("amount", pa.float64())])
-    query = make_query({"kind": "row-features", "time": "t", "windows": ["10 seconds"], "sums": ["amount"]})
+    features = [{"of": "count", "where": "amount > 1", "name": "more"}]
+    query = {"kind": "row-features", "time": "t", "windows": ["10 seconds"], "sums": ["amount"], "unit": 1}
+    query = make_query({**query, "features": features})
     state = {"group": np.array([0], np.uint64), "count": np.array([2])}
-    state |= {"entries.time": np.array([3, 4]), "entries.sum.0": np.array([1, 2])}
+    state |= {"entries.time": np.array([3, 4]), "entries.units.0": np.array([1, 2])}
+    state |= {"entries.where.0": np.array([0, 1], np.int8)}
     answers = pa.schema(query.answer_fields(schema))
-    FeaturesTable(query, answers).load_state(state)
+    FeaturesTable(query, answers, schema).load_state(state)
     with pytest.raises(SnapshotError, match="must"):
-        FeaturesTable(query, answers).load_state(state | {name: np.array(values)})
+        FeaturesTable(query, answers, schema).load_state(state | {name: np.array(values)})
 
 
 @pytest.mark.parametrize(
@@ -226,7 +230,7 @@ def test_an_impossible_state_is_refused(name, values):
         ({"windows": ["1 hour", "60 minutes"]}, r"windows\[1\]", "is listed twice"),
         ({"sums": ["amount", "amount"]}, "sums", "names a column twice"),
         ({"windows": []}, "windows", "must be"),
-        ({"unit": 0.1}, "unit", "requires `sums`: add that"),
+        ({"unit": 0.1}, "unit", "requires `sums`, or features that add: remove it"),
         ({"sums": ["item"]}, "sums", "must be a number"),
         ({"sums": ["price"]}, "sums", "no column 'price'"),
         ({"distinct": ["nothing"]}, "distinct", "no column 'nothing'"),

@@ -54,7 +54,7 @@ def test_a_group_is_held_while_a_later_row_may_look_back_to_it(seed):
     rng = np.random.default_rng([67, seed])
     before, length = bool(seed % 2), int(rng.choice([2, 5, 10]))
     keys = {"kind": "row-features", "time": "t", "by": ["group"], "windows": ["1 second", f"{length} seconds"]}
-    query = make_query({**keys, "sums": ["one", "other"], "before": before})
+    query = make_query({**keys, "sums": ["one", "other"], "unit": 1, "before": before})
     rows = stream(rng)
     reached = EPOCH
     run, span = LocalRun.start(query, rows.schema), length * SECOND + before

@@ -1,107 +1,65 @@
 """Which of Skyband's distributions brings which name: written by `python tests/release/install_hints.py`."""
 
-HOMES = {
-    "--above": "skyband-quantiles",
-    "--at-least": "skyband-totals",
-    "--between": "skyband-distinct",
-    "--expression": "skyband-distinct",
-    "--share": "skyband-totals",
-    "-k": "skyband-totals",
-    "-q": "skyband-quantiles",
-    "Distance": "skyband-quantiles",
-    "Estimate": "skyband-distinct",
-    "Overlap": "skyband-distinct",
-    "ask": "skyband-jobs",
-    "bench": "skyband-compare",
-    "check": "skyband-jobs",
-    "compare": "skyband-compare",
-    "count_of": "skyband-distinct",
-    "demo": "skyband-distinct",
-    "detections": "skyband-detect",
-    "distance": "skyband-quantiles",
-    "distinct-count": "skyband-distinct",
-    "docs": "skyband-specs",
-    "engine/serve": "skyband-serve",
-    "engine/spark": "skyband-spark",
-    "estimate": "skyband-distinct",
-    "estimate_between": "skyband-distinct",
-    "estimates": "skyband-distinct",
-    "format/delta": "skyband-lakes",
-    "format/iceberg": "skyband-lakes",
-    "format/kafka": "skyband-lakes",
-    "format/redis": "skyband-lakes",
-    "format/sql": "skyband-lakes",
-    "formats": "skyband-jobs",
-    "heavy-hitters": "skyband-totals",
-    "heavy_hitters": "skyband-totals",
-    "key-counter": "skyband-detect",
-    "key-counter/newest": "skyband-detect",
-    "key-total": "skyband-detect",
-    "key-total/window": "skyband-detect",
-    "matcher/block": "skyband-uncertain",
-    "matcher/index-match": "skyband-uncertain",
-    "matcher/nested-loop": "skyband-uncertain",
-    "matcher/sort-match": "skyband-uncertain",
-    "near-duplicates": "skyband-setjoin",
-    "near-vectors": "skyband-vectors",
-    "new": "skyband-specs",
-    "object-ranker/approx": "skyband-incomplete",
-    "object-ranker/eaa": "skyband-incomplete",
-    "object-ranker/sla": "skyband-incomplete",
-    "overlap": "skyband-distinct",
-    "pair-ranker/base": "skyband-setjoin",
-    "pair-ranker/scase": "skyband-setjoin",
-    "pair-ranker/swoop": "skyband-setjoin",
-    "plot": "skyband-compare",
-    "quantile": "skyband-quantiles",
-    "quantile-sketch": "skyband-quantiles",
-    "quantile-sketch/buckets": "skyband-quantiles",
-    "quantile-sketch/exact": "skyband-quantiles",
-    "quantile-sketch/k-skb": "skyband-quantiles",
-    "quantiles": "skyband-quantiles",
-    "row-features": "skyband-totals",
-    "run": "skyband-jobs",
-    "savepoint": "skyband-spark",
-    "serve": "skyband-serve",
-    "set-matcher": "skyband-setjoin",
-    "set-matcher/inverted": "skyband-setjoin",
-    "set-matcher/minhash-lsh": "skyband-setjoin",
-    "set-matcher/prefix": "skyband-setjoin",
-    "set-matcher/scan-count": "skyband-setjoin",
-    "share_above": "skyband-quantiles",
-    "sketch/exact": "skyband-distinct",
-    "sketch/hll-panes": "skyband-panes",
-    "sketch/k-skb": "skyband-distinct",
-    "sketch/pcsa-ml": "skyband-distinct",
-    "sketch/se-fm": "skyband-distinct",
-    "sketch/se-pcsa": "skyband-distinct",
-    "state": "skyband-spark",
-    "test": "skyband-compare",
-    "theta": "skyband-distinct",
-    "top-k": "skyband-incomplete",
-    "top-k-pairs": "skyband-setjoin",
-    "top-k-workload": "skyband-workload",
-    "total-ranker": "skyband-totals",
-    "total-ranker/exact": "skyband-totals",
-    "total-ranker/frequent-items-panes": "skyband-totals",
-    "total-ranker/k-skb": "skyband-totals",
-    "total-ranker/misra-gries": "skyband-totals",
-    "uncertain-join": "skyband-uncertain",
-    "uncertain-sum": "skyband-uncertain",
-    "vector-matcher": "skyband-vectors",
-    "vector-matcher/exact": "skyband-vectors",
-    "vector-matcher/flat": "skyband-vectors",
-    "verify": "skyband-specs",
-    "window/exact": "skyband-uncertain",
-    "window/normal": "skyband-uncertain",
-    "window/poisson": "skyband-uncertain",
-    "window/refined-normal": "skyband-uncertain",
-    "window/rf1": "skyband-uncertain",
-    "workload-ranker/mintopk": "skyband-workload",
-    "workload-ranker/mtopband": "skyband-workload",
-    "workload-ranker/mtoplist": "skyband-workload",
-    "workload-ranker/paneband": "skyband-workload",
+_NAMES = {
+    "skyband-compare": """
+        bench compare plot test
+    """,
+    "skyband-detect": """
+        detections key-counter key-counter/newest key-total key-total/window
+    """,
+    "skyband-distinct": """
+        --between --expression Estimate Overlap count_of demo distinct-count estimate estimate_between estimates
+        overlap sketch/exact sketch/k-skb sketch/pcsa-ml sketch/se-fm sketch/se-pcsa theta
+    """,
+    "skyband-incomplete": """
+        object-ranker/approx object-ranker/eaa object-ranker/sla top-k
+    """,
+    "skyband-jobs": """
+        ask check formats run
+    """,
+    "skyband-lakes": """
+        format/delta format/iceberg format/kafka format/redis format/sql
+    """,
+    "skyband-panes": """
+        sketch/hll-panes
+    """,
+    "skyband-quantiles": """
+        --above -q Distance distance quantile quantile-sketch quantile-sketch/buckets quantile-sketch/exact
+        quantile-sketch/k-skb quantiles share_above
+    """,
+    "skyband-serve": """
+        engine/serve serve
+    """,
+    "skyband-setjoin": """
+        near-duplicates pair-ranker/base pair-ranker/scase pair-ranker/swoop set-matcher set-matcher/inverted
+        set-matcher/minhash-lsh set-matcher/prefix set-matcher/scan-count top-k-pairs
+    """,
+    "skyband-spark": """
+        engine/spark savepoint state
+    """,
+    "skyband-specs": """
+        docs new verify
+    """,
+    "skyband-totals": """
+        --at-least --share -k heavy-hitters heavy_hitters row-aggregate row-aggregate/count
+        row-aggregate/distinct row-aggregate/first row-aggregate/last row-aggregate/max row-aggregate/mean
+        row-aggregate/min row-aggregate/quantile row-aggregate/share row-aggregate/since-last row-aggregate/std
+        row-aggregate/sum row-aggregate/variance row-features total-ranker total-ranker/exact
+        total-ranker/frequent-items-panes total-ranker/k-skb total-ranker/misra-gries
+    """,
+    "skyband-uncertain": """
+        matcher/block matcher/index-match matcher/nested-loop matcher/sort-match uncertain-join uncertain-sum
+        window/exact window/normal window/poisson window/refined-normal window/rf1
+    """,
+    "skyband-vectors": """
+        near-vectors vector-matcher vector-matcher/exact vector-matcher/flat
+    """,
+    "skyband-workload": """
+        top-k-workload workload-ranker/mintopk workload-ranker/mtopband workload-ranker/mtoplist
+        workload-ranker/paneband
+    """,
 }
+HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 
 QUESTIONS = (
     "count_of",

@@ -2,10 +2,27 @@
 
 from skyband import BackendInfo, QueryInfo, RoleInfo, hookimpl
 
+_AGGREGATES = (
+    ("count", "counts:Count", "the number of rows"),
+    ("sum", "numbers:Sum", "the sum of the values, rounded once"),
+    ("mean", "numbers:Mean", "the mean of the values"),
+    ("min", "values:Min", "the smallest value"),
+    ("max", "values:Max", "the largest value"),
+    ("variance", "numbers:Variance", "the sample variance, from whole numbers"),
+    ("std", "numbers:Std", "the sample standard deviation"),
+    ("first", "values:First", "the value of the earliest row"),
+    ("last", "values:Last", "the value of the latest row, or a list of the last k"),
+    ("since-last", "values:SinceLast", "the seconds since the latest row before"),
+    ("distinct", "counts:Distinct", "the number of different values"),
+    ("quantile", "values:Quantile", "the value of a rank, such as the median"),
+    ("share", "counts:Share", "the share of rows that meet a condition"),
+)
+"""Name, place and summary of each aggregate."""
+
 
 @hookimpl
 def skyband_backends() -> list[BackendInfo]:
-    """The total-rankers."""
+    """The total-rankers, and the row-aggregates."""
     return [
         BackendInfo(
             role="total-ranker",
@@ -51,12 +68,27 @@ def skyband_backends() -> list[BackendInfo]:
                 "out-of-order": "a closed pane is not opened again",
             },
         ),
+        *(
+            BackendInfo(
+                role="row-aggregate",
+                name=name,
+                factory=f"skyband_totals.row_aggregates.{place}",
+                summary=summary,
+                guarantee="exact",
+                reference="by definition",
+                lacks={
+                    "merge": "row-features keeps rows, and asks about them",
+                    "out-of-order": "rows are kept by time",
+                },
+            )
+            for name, place, summary in _AGGREGATES
+        ),
     ]
 
 
 @hookimpl
 def skyband_roles() -> list[RoleInfo]:
-    """The role of the query heavy-hitters."""
+    """The role of the query heavy-hitters, and that of aggregates in row-features."""
     return [
         RoleInfo(
             name="total-ranker",
@@ -66,7 +98,15 @@ def skyband_roles() -> list[RoleInfo]:
             summary="the objects with the most rows, the largest sum or the most distinct values",
             conformance="skyband_totals.conformance",
             capabilities=("any-since",),
-        )
+        ),
+        RoleInfo(
+            name="row-aggregate",
+            interface="skyband_totals.row_aggregates.role:RowAggregate",
+            default="count",
+            distribution="skyband-totals",
+            summary="one number or value of the rows in each window, such as their maximum",
+            conformance="skyband_totals.row_aggregates.conformance",
+        ),
     ]
 
 

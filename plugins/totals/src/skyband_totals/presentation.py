@@ -37,4 +37,5 @@ class RowFeaturesPresentation(QueryPresentation[RowFeatures]):
     def expected_state(self, rate: float, groups: int) -> tuple[float, float] | None:
         """The rows of the longest window, and their bytes."""
         rows = max(1.0, rate * self.query.span)
-        return rows, groups * rows * _ROW_BYTES * (1 + len(self.query.sums) + len(self.query.distinct))
+        columns = {(feature.column, feature.aggregate(None).keeps) for feature in self.query.all_features}
+        return rows, groups * rows * _ROW_BYTES * len(columns)

@@ -15,10 +15,27 @@ EXAMPLES = (
         rows(2),
         nullable=("value", "origin"),
     ),
+    QueryExample(
+        {**_KEYS, "windows": ["20 seconds"], "carry": ["number"]}
+        | {
+            "features": [
+                {"of": "max", "column": "value"},
+                {"of": "std", "column": "value", "windows": ["10 seconds", "1 minute"]},
+                {"of": "last", "column": "name", "k": 3},
+                {"of": "min", "column": "origin"},
+                {"of": "quantile", "column": "value", "q": 0.5, "where": "origin <> 'air'"},
+                {"of": "since-last", "where": "value > 0.5"},
+                {"of": "share", "where": "value > 0.5"},
+            ]
+        },
+        rows(3),
+        nullable=("value", "origin", "name"),
+    ),
 )
 
 JOB = JobExample(
-    "The amount that a card has paid in the hour up to each payment, and the number of shops, this payment included:",
+    "The amount that a card has paid in the hour up to each payment, the number of shops and the largest amount, this "
+    "payment included:",
     "payments.csv",
     """\
 ts,card,shop,paid
@@ -43,5 +60,6 @@ windows = ["1 hour"]
 sums = ["paid"]
 unit = 0.01
 distinct = ["shop"]
+features = [{ of = "max", column = "paid" }]
 """,
 )

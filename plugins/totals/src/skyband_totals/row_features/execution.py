@@ -17,10 +17,15 @@ class RowFeaturesExecution(Execution[RowFeatures]):
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:  # noqa: ARG002
         from skyband_totals.row_features.processor import FeaturesProcessor  # on use, because it loads numba
 
-        return FeaturesProcessor(self.query, answers)
+        return FeaturesProcessor(self.query, answers, self._source)
 
     def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups:  # noqa: ARG002
         """All groups, however large, because a group costs as much as its rows."""
         from skyband_totals.row_features.features_table import FeaturesTable
 
-        return FeaturesTable(self.query, answers)
+        return FeaturesTable(self.query, answers, self._source)
+
+    @property
+    def _source(self) -> pa.Schema:
+        assert self.schema is not None
+        return self.schema

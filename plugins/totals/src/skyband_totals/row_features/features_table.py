@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64, UInt64, read_only
+from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64, UInt64
+from skyband.columns import column_ops
 from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import carried_values
 from skyband.groups.small_groups.entries import SmallGroupEntries
@@ -15,9 +15,9 @@ from skyband.groups.small_groups.host import SmallGroupAnswers
 from skyband.groups.small_groups.per_row import NO_KEYS, SmallGroupsPerRow
 from skyband.queries.time_columns import moments
 
-from skyband_totals.fixed_point import MOST, worth
-from skyband_totals.row_features.features_kernels import features_of_rows
-from skyband_totals.row_features.query import NO_SUM, distinct_column, sum_column
+from skyband_totals.row_aggregates.storages import OUTSIDE, REASONS, check_entries
+from skyband_totals.row_features.layout import layout_of
+from skyband_totals.row_features.window_values import Questions, WindowValues
 
 if TYPE_CHECKING:
     from skyband_totals.row_features.query import RowFeatures
@@ -27,24 +27,22 @@ _ANY_NUMBER = 2**62
 
 
 class FeaturesTable(SmallGroupsPerRow):
-    """The rows of each group in its longest window, by time, with a number for each sum and distinct count.
+    """The rows of each group in its longest window, by time, with what is kept of each column.
 
-    A turn walks the rows of the groups with new ones: O(these rows · windows · columns), and O(groups) if the windows
-    of some groups have become empty.
+    A turn walks the rows of the groups with new ones: O(these rows), and what each feature takes for a new row and a
+    window; and O(groups) if the windows of some groups have become empty.
     """
 
-    def __init__(self, query: "RowFeatures", answers: pa.Schema) -> None:
-        self._sums = [sum_column(place) for place in range(len(query.sums))]
-        self._distinct = [distinct_column(place) for place in range(len(query.distinct))]
-        self._windows = np.array([window.length for window in query.windows], np.int64)
-        self._span, self._before, self._unit = query.span, query.before, query.unit
-        self._carried, self._schema = len(query.carry), answers
+    def __init__(self, query: "RowFeatures", answers: pa.Schema, schema: pa.Schema) -> None:
+        """schema: that of the source."""
+        self._layout = layout_of(query.all_features, query.unit, schema)
+        self._values = WindowValues(query, self._layout)
+        self._kinds = self._layout.columns
+        self._span, self._schema = query.span, answers
         self._due = TIME_MAX
         """No window becomes empty before this."""
         self._dropped: Counter[str] = Counter()
-        kinds: dict[str, npt.DTypeLike] = {"time": np.int64}
-        kinds |= dict.fromkeys(self._sums, np.int64) | dict.fromkeys(self._distinct, np.uint64)
-        super().__init__(SmallGroupEntries(kinds))
+        super().__init__(SmallGroupEntries({"time": np.int64, **self._kinds}))
 
     @property
     def nbytes(self) -> int:
@@ -62,44 +60,36 @@ class FeaturesTable(SmallGroupsPerRow):
         old, groups = int(size.sum()), np.arange(len(keys))
         owners = np.concatenate([np.repeat(groups, size), np.repeat(groups, stops - starts)])
         order = np.argsort(owners, kind="stable")
-        columns: dict[str, Array] = {"time": np.concatenate([entries["time"], rows.times])[order]}
-        columns |= {name: np.concatenate([entries[name], rows[name]])[order] for name in (*self._sums, *self._distinct)}
-        owners, new = owners[order], order >= old
+        columns: dict[str, Any] = {"time": np.concatenate([entries["time"], rows.times])[order]}
+        for name, kind in self._kinds.items():
+            own = column_ops.of_kind(rows[name], kind)
+            columns[name] = column_ops.pick(column_ops.joined([entries[name], own]), order)
+        owners = owners[order]
         last = columns["time"][np.append(np.flatnonzero(owners[1:] != owners[:-1]), len(owners) - 1)]
         stays = columns["time"] > (last - self._span)[owners]
         self._entries.put(
             keys,
             np.bincount(owners[stays], minlength=len(keys)),
-            {name: column[stays] for name, column in columns.items()},
+            {name: column_ops.pick(column, stays) for name, column in columns.items()},
         )
         self._due = min(self._due, int(last.min()) + self._span)
         self._count_invalid_values(rows)
-        answers = self._answers(rows, owners, columns, new)
+        answers = self._answers(rows, owners, columns, owners[order >= old])
         return SmallGroupAnswers(answers, np.repeat(keys, stops - starts), NO_KEYS, ())
 
-    def _answers(self, rows: Rows, owners: Int64, columns: Mapping[str, Array], new: Array) -> pa.RecordBatch:
-        sums = np.array([columns[name] for name in self._sums], np.int64).reshape(-1, len(owners))
-        codes = [np.unique(columns[name], return_inverse=True) for name in self._distinct]
-        # The code of null, if any, is not a value.
-        nulls = [bool(len(values)) and values[0] == 0 for values, _ in codes]
-        of = np.array([code - null for (_, code), null in zip(codes, nulls, strict=True)], np.int64)
-        counts, totals, different = features_of_rows(
-            owners, read_only(columns["time"]), sums, of.reshape(-1, len(owners)), self._windows, self._before
-        )
-        arrays: list[Any] = [moments(rows.times, self._schema.field("time").type)]
-        for window in range(len(self._windows)):
-            arrays.append(counts[window][new])
-            arrays += [pa.array(worth(total[new], self._unit), from_pandas=True) for total in totals[window]]
-            arrays += [number[new] for number in different[window]]
+    def _answers(self, rows: Rows, owners: Int64, columns: Mapping[str, Any], of: Int64) -> pa.RecordBatch:
+        features = self._values.answers(owners, columns, Questions(of, rows.times))
+        arrays: list[Any] = [moments(rows.times, self._schema.field("time").type), *features]
         kinds = self._schema.types[len(arrays) :]
         arrays += [carried_values(rows, number, kind) for number, kind in enumerate(kinds)]
-        whole = [column if isinstance(column, pa.Array) else pa.array(column) for column in arrays]
-        return pa.RecordBatch.from_arrays(whole, schema=self._schema)
+        return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
 
     def _count_invalid_values(self, rows: Rows) -> None:
-        codes = np.array([np.abs(rows[name]) - MOST for name in self._sums]).reshape(-1, len(rows))
-        if (codes > 0).any():
-            self._dropped.update({why: int((codes == code).any(axis=0).sum()) for code, why in NO_SUM.items()})
+        codes = [one.storage.codes(self._layout.parts(one, rows)) for one in self._layout.items]
+        some = [of_column for of_column in codes if of_column is not None and (of_column > OUTSIDE).any()]
+        if some:
+            for code, why in REASONS.items():
+                self._dropped[why] += int(np.any([of_column == code for of_column in some], axis=0).sum())
 
     def take_dropped(self) -> Mapping[str, int]:
         dropped, self._dropped = self._dropped, Counter()
@@ -132,8 +122,6 @@ class FeaturesTable(SmallGroupsPerRow):
         entries.require(bool((times[1:] >= times[:-1])[same].all()), "time", "must be ascending within a group")
         last = self._ends()[owners] - self._span
         entries.require(bool((times > last - self._span).all()), "time", "must be in a window of the group's last row")
-        for name in self._sums:
-            entries.column(name, np.int64, len(owners), at_least=-MOST, at_most=MOST + max(NO_SUM))
-        for name in self._distinct:
-            entries.column(name, np.uint64, len(owners))
+        for name in self._kinds:
+            check_entries(entries, name, len(owners))
         self._due = TIME_MIN

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class FeaturesProcessor(GroupProcessor):
     """Answers each row when it arrives."""
 
-    def __init__(self, query: "RowFeatures", answers: pa.Schema) -> None:
-        self._table = FeaturesTable(query, answers)
+    def __init__(self, query: "RowFeatures", answers: pa.Schema, schema: pa.Schema) -> None:
+        self._table = FeaturesTable(query, answers, schema)
 
     def advance(self, rows: Rows, until: int) -> pa.RecordBatch | None:
         self._table.add(np.zeros(len(rows), np.uint64), rows)

@@ -3,14 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import numpy as np
 import pyarrow as pa
 from attrs import define
-from skyband.arrays import Float64
-from skyband.columns.hashing import hash_column
-from skyband.columns.ids import PLAIN, is_plain
-from skyband.columns.numbers import as_float64_or_beyond, is_number
-from skyband.columns.state_frame_checks import check_named, check_numbers, check_whole
+from skyband.columns.keyed_frames import plain_type
+from skyband.columns.state_frame_checks import check_named
 from skyband.config.durations import Duration, durations
 from skyband.config.parameters import flag, number
 from skyband.errors import ConfigError, Problem
@@ -24,29 +20,17 @@ from skyband.queries.carried_columns import (
 )
 from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import column_names
+from skyband.registry import Binding
+from skyband_expressions.row_conditions import columns_read, problem_in
 
-from skyband_totals.fixed_point import MOST
-from skyband_totals.narrow_floats import REMEDY, as_multiples
-from skyband_totals.units import NOT_A_MULTIPLE, NOT_FINITE, TOO_LARGE, VALID, to_units
+from skyband_totals.narrow_floats import REMEDY
+from skyband_totals.row_aggregates.role import NUMBER, VALUE
+from skyband_totals.row_aggregates.storages import REASONS, check_frame
+from skyband_totals.row_features.features import Feature, feature_of, features_parameter, name_clashes
+from skyband_totals.row_features.layout import layout_of
+from skyband_totals.units import NOT_A_MULTIPLE, NOT_FINITE, TOO_LARGE
 
-NO_SUM = {
-    NOT_FINITE: "value no number",
-    TOO_LARGE: "value above 2^53 units",
-    NOT_A_MULTIPLE: "value no multiple of unit",
-}
-"""The reasons why a value cannot be added, by code; its units are MOST plus the code."""
-NULL_HASH = 0
-"""The hash of null."""
-
-
-def sum_column(place: int) -> str:
-    """The frame column with the units of a column of `sums`."""
-    return f"sum.{place}"
-
-
-def distinct_column(place: int) -> str:
-    """The frame column with the hashes of a column of `distinct`."""
-    return f"distinct.{place}"
+_OTHERS_NAME = 'row-features calls them features: `features = [{ of = "max", column = "paid" }]`'
 
 
 @define(eq=True)
@@ -54,18 +38,32 @@ class RowFeatures(Query):
     """Returns each row with counts and sums over the previous rows of its group (the `by` columns): model features.
 
     Result columns, for each row: time; then for each of `windows`, such as "1 hour", the number of rows count_1_hour,
-    NAME_sum_1_hour for each column of `sums`, and NAME_distinct_1_hour for each of `distinct`; then the columns to
-    `carry`, such as an id or a label.
+    NAME_sum_1_hour for each column of `sums`, and NAME_distinct_1_hour for each of `distinct`; then those of
+    `features`, each over its windows; then the columns to `carry`, such as an id or a label.
+
+    `features` is a list of tables, such as { of = "max", column = "paid" }, which gives paid_max_1_hour:
+
+    - `of`: an aggregate, one of the role row-aggregate: count, sum, mean, min, max, variance, std, first, last,
+      since-last, distinct, quantile, share, or one that a plugin brings.
+    - `column`: the column that it is of. Not for share; a count or since-last without it is of rows.
+    - `where`: a condition, in SQL as in `source.where`: other rows are to this feature as if they were not there. For
+      share it is the condition whose share is asked.
+    - `windows`: its lengths, in place of those of the query.
+    - `name`: the beginning of its columns' names, by default COLUMN_of.
+    - parameters of the aggregate: `k` of last, for a list of the last k values; `q` of quantile; `unit`.
 
     A row at t is answered over (t - window, t]: it includes itself and all rows with its time, in any order of arrival,
     as SQL's RANGE BETWEEN ... AND CURRENT ROW does. With `before` it is [t - window, t), without the row itself and
-    others with its time. All results are exact: sums are of whole multiples of `unit`, which may be negative, so that
-    rows that leave the window leave no error behind. Rows with equal times are ordered by a hash of what they carry.
+    others with its time. All results are exact, so rows that leave the window leave no error behind. With `unit`,
+    numbers to add are whole multiples of it, which may be negative. Without it integers are added as they are,
+    decimals in their last digit, and floats so that each sum is the float64 nearest to the exact one. Nothing depends
+    on the order of rows, on batches, or on rows before the window. Rows with equal times are ordered by a hash of what
+    they carry.
 
-    A null value is in no sum and is not counted as distinct, but its row counts. A value that cannot be added, because
-    it is not a number, not a multiple of `unit` or above 2^53 units, makes the sum of its column null in every window
-    that contains it. Its row is answered and counted as usual, and a warning says how many there are. There is no
-    backend: all rows of the longest window are kept.
+    A null value is in no feature of its column, but its row counts. A value that cannot be added or compared, because
+    it is not a number, not a multiple of `unit` or above 2^53 units, makes the features of its column null in every
+    window that contains it, except for its counts. Its row is answered and counted as usual, and a warning says how
+    many there are. All rows of the longest window are items, with the columns of features only.
 
     A stream and a table of the past yield the same rows, so a model is queried with the features it was trained on.
 
@@ -84,28 +82,37 @@ class RowFeatures(Query):
     _hashed_keys: ClassVar[tuple[str, ...]] = ("distinct",)
     roles: ClassVar[tuple[str, ...]] = ()
     answered_by: ClassVar[str] = "skyband_totals.row_features.execution:RowFeaturesExecution"
-    drop_reasons: ClassVar[tuple[str, ...]] = tuple(NO_SUM.values())
+    drop_reasons: ClassVar[tuple[str, ...]] = tuple(REASONS.values())
     answered_reasons: ClassVar[tuple[str, ...]] = drop_reasons
     refused_keys: ClassVar[Mapping[str, str]] = {
         "every": "row-features answers each row when it arrives: drop this",
-        "means": "a mean is a sum divided by the count of rows with a value: use `sums`, and divide",
+        **dict.fromkeys(("aggregates", "aggs", "aggregations"), _OTHERS_NAME),
+        "means": 'a mean is a feature: `features = [{ of = "mean", column = "paid" }]`',
+        "where": "a condition belongs to a feature, or to the whole source as `source.where`: move it there",
     }
 
     windows: tuple[Duration, ...] = durations(help="lengths of the windows, each before a row")
     sums: tuple[str, ...] = column_names(help="columns of numbers to add up, each separately")
     distinct: tuple[str, ...] = column_names(help="columns whose distinct values are counted, each separately")
-    unit: float = number(1.0, above=0, help="summed values are whole multiples of this, such as 0.01 for prices")
+    unit: float | None = number(
+        None, above=0, help="numbers to add are whole multiples of this, such as 0.01 for prices; none: as they are"
+    )
     before: bool = flag(False, help="leave out the row itself and all others with its time")
     carry: tuple[str, ...] = column_names(help="further columns of the row to return, such as its id")
+    features: tuple[Feature, ...] = features_parameter(
+        help="aggregates of columns, each a table with `of` and, as it needs them, column, where, windows and name"
+    )
 
     def __attrs_post_init__(self) -> None:
         problems = []
         if self.rows:
             message = "must be a length of time: a number of rows would depend on the order of rows with equal times"
             problems.append(Problem("windows[0]", f"{message} (got {self.windows[0]})"))
-        if self.unit != 1.0 and not self.sums:
-            problems.append(Problem("unit", f"requires `sums`: add that, or remove this (got {self.unit:g})"))
-        names = self._feature_names
+        if self.unit is not None and not any(hasattr(feature.aggregate(None), "unit") for feature in self.all_features):
+            problems.append(Problem("unit", f"requires `sums`, or features that add: remove it (got {self.unit:g})"))
+        columns = self._named_columns
+        problems += name_clashes(columns)
+        names = [name for name, _ in columns]
         problems += name_problems("carry", self.carry, ("time", *names, *self.by))
         problems += name_problems("by", self.by, ("time", *names))
         if problems:
@@ -113,19 +120,20 @@ class RowFeatures(Query):
 
     @property
     def promises(self) -> Mapping[str, str]:
-        if not self.sums:
+        keeps = {feature.aggregate(self.unit).keeps for feature in self.all_features}
+        if not keeps & {NUMBER, VALUE}:
             return {}
-        null = "so that sums over them are null"
+        null = "so that features over them are null"
+        of_unit = "the unit" if self.unit is None else f"unit = {self.unit:g}"
         remedy = f"use a smaller unit, such as 0.01 for prices, or round the values{REMEDY}"
-        return {
-            NO_SUM[
-                NOT_A_MULTIPLE
-            ]: f"rows have a value that is not a multiple of unit = {self.unit:g}, {null}: {remedy}",
-            NO_SUM[NOT_FINITE]: f"rows have a value that is not a number, {null}: make such values null in "
-            "source.select, to leave them out of sums",
-            NO_SUM[TOO_LARGE]: f"rows have a value above 2^53 times unit = {self.unit:g}, {null}: use a larger unit, "
+        sentences = {
+            NOT_A_MULTIPLE: f"rows have a value that is not a multiple of {of_unit}, {null}: {remedy}",
+            NOT_FINITE: f"rows have a value that is not a number, {null}: make such values null in "
+            "source.select, to leave them out",
+            TOO_LARGE: f"rows have a value above 2^53 times {of_unit}, {null}: use a larger unit, "
             "or make such values null",
         }
+        return {REASONS[code]: sentence for code, sentence in sentences.items()}
 
     @property
     def rows(self) -> bool:
@@ -139,49 +147,96 @@ class RowFeatures(Query):
     @property
     def span(self) -> int:
         """A row does not affect others that are later by this."""
-        return max(window.length for window in self.windows) + self.before
+        return max(window.length for window in self.all_windows) + self.before
 
     @property
-    def _feature_names(self) -> list[str]:
-        names = ["count", *(f"{name}_sum" for name in self.sums), *(f"{name}_distinct" for name in self.distinct)]
-        return [f"{name}_{window}".replace(" ", "_") for window in self.windows for name in names]
+    def all_windows(self) -> tuple[Duration, ...]:
+        """Those of the query, then those of its features."""
+        return (*self.windows, *(window for feature in self.features for window in feature.windows))
+
+    @property
+    def all_features(self) -> tuple[Feature, ...]:
+        """The count, sums and distinct values as features, then `features`."""
+        sums = (feature_of("sum", name, f"{name}_sum") for name in self.sums)
+        distinct = (feature_of("distinct", name, f"{name}_distinct") for name in self.distinct)
+        return (feature_of("count", None, "count"), *sums, *distinct, *self.features)
+
+    @property
+    def feature_order(self) -> list[tuple[int, int]]:
+        """For each column of features its feature and window: short forms window by window, then feature by feature."""
+        short = 1 + len(self.sums) + len(self.distinct)
+        columns = [(number, window) for window in range(len(self.windows)) for number in range(short)]
+        return columns + [
+            (short + number, window)
+            for number, feature in enumerate(self.features)
+            for window in range(len(feature.windows or self.windows))
+        ]
+
+    @property
+    def _named_columns(self) -> list[tuple[str, str]]:
+        """The name of each column of features, in order, and the key that makes it."""
+        features = self.all_features
+        short = len(features) - len(self.features)
+        names = [feature.columns(self.windows) for feature in features]
+        return [
+            (names[number][window], "windows" if number < short else f"features[{number - short}]")
+            for number, window in self.feature_order
+        ]
+
+    @property
+    def named_backends(self) -> Mapping[str, Binding]:
+        bound = ((number, feature.binding) for number, feature in enumerate(self.features))
+        return {f"features[{number}]": binding for number, binding in bound if binding is not None}
 
     @property
     def ties(self) -> tuple[str, ...]:
         return (TIE,) if self.carry else ()
 
     def inputs(self) -> tuple[Input, ...]:
-        sums = (Input("sums", name, "a number", is_number) for name in self.sums)
-        distinct = (Input("distinct", name, PLAIN, is_plain) for name in self.distinct)
-        return (*sums, *distinct, *carry_inputs(self.carry))
+        short = len(self.all_features) - len(self.features)
+        inputs = []
+        for place, feature in enumerate(self.all_features):
+            key = f"features[{place - short}]"
+            if feature.column is not None:
+                aggregate = feature.aggregate(self.unit)
+                named = f"{key}.column" if place >= short else "sums" if feature.of == "sum" else "distinct"
+                what = aggregate.problem_of(pa.null()) or "a plain value"
+                inputs.append(
+                    Input(named, feature.column, what, lambda kind, of=aggregate: not of.problem_of(plain_type(kind)))
+                )
+            if feature.where is not None:
+                inputs += [Input(f"{key}.where", name, "a column", _is_any) for name in columns_read(feature.where)]
+        return (*inputs, *carry_inputs(self.carry))
+
+    def check(self, schema: pa.Schema) -> list[Problem]:
+        problems = super().check(schema)
+        if problems:
+            return problems
+        wrong = [(place, problem_in(one.where, schema)) for place, one in enumerate(self.features) if one.where]
+        return [Problem(f"features[{place}].where", problem) for place, problem in wrong if problem is not None]
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
-        columns = {}
-        for place, name in enumerate(self.sums):
-            column = as_float64_or_beyond(batch.column(name))
-            numbers: Float64 = column.fill_null(0.0).to_numpy(zero_copy_only=False)
-            values = as_multiples(numbers, batch.column(name).type, self.unit)
-            units, wrong = to_units(np.abs(values), self.unit)
-            signed = np.where(values < 0, -units, units)
-            columns[sum_column(place)] = pa.array(np.where(wrong == VALID, signed, MOST + wrong.astype(np.int64)))
-        for place, name in enumerate(self.distinct):
-            column = batch.column(name)
-            hashes = np.maximum(hash_column(column), NULL_HASH + 1)
-            hashes[column.is_null().to_numpy(zero_copy_only=False)] = NULL_HASH
-            columns[distinct_column(place)] = pa.array(hashes)
-        return columns | carry_columns(self.carry, batch), {}
+        return layout_of(self.all_features, self.unit, batch.schema).encode(batch) | carry_columns(
+            self.carry, batch
+        ), {}
 
     def check_frame(self, frame: pa.RecordBatch) -> None:
         check_named(frame)
-        check_whole(frame, *(distinct_column(place) for place in range(len(self.distinct))))
-        for place in range(len(self.sums)):
-            check_numbers(frame, sum_column(place), at_least=-MOST, at_most=MOST + max(NO_SUM))
+        check_frame(frame)
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
-        kinds = [pa.int64(), *[pa.float64()] * len(self.sums), *[pa.int64()] * len(self.distinct)]
-        features = zip(self._feature_names, kinds * len(self.windows), strict=True)
-        columns = [time_field(self, schema), *(pa.field(name, kind) for name, kind in features)]
-        return [*columns, *carry_fields(self.carry, schema)]
+        kinds = layout_of(self.all_features, self.unit, schema).kinds
+        own_types = [
+            feature.aggregate(self.unit).gives(kind) for feature, kind in zip(self.all_features, kinds, strict=True)
+        ]
+        order = zip(self._named_columns, self.feature_order, strict=True)
+        features = [pa.field(name, own_types[number]) for (name, _), (number, _) in order]
+        return [time_field(self, schema), *features, *carry_fields(self.carry, schema)]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is none
         return {}
+
+
+def _is_any(_: pa.DataType) -> bool:
+    """The types in a condition are checked separately."""
+    return True
