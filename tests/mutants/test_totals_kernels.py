@@ -7,7 +7,7 @@ from mutants.plugin_copies import TESTS, copy_plugin, take_wrong_turn, tried
 
 pytestmark = pytest.mark.slow
 PLUGINS = Path(__file__).parents[2] / "plugins"
-FEATURES = "skyband_totals/row_features/features_kernels.py"
+PLACES, SUMS = (f"skyband_totals/row_aggregates/{name}_kernels.py" for name in ("places", "exact_sums"))
 PANES = "skyband_totals/heavy_hitters/small_group_panes_kernels.py"
 PART = "skyband_totals/heavy_hitters/part_processor.py"
 DECAYED = "skyband_totals/heavy_hitters/decayed_totals.py"
@@ -19,16 +19,19 @@ OF_FEATURES, OF_PARTS, OF_MOVERS, OF_DECAY = (
 OF_TOPS = str(PLUGINS / "incomplete" / "tests" / "test_half_life.py")
 MUTANTS = {
     "a row just as old as the window is in it": (
-        FEATURES, "windows[window] + (0 if before else 1)", "windows[window]", OF_FEATURES,
+        PLACES, "windows[window] + (0 if before else 1)", "windows[window]", OF_FEATURES,
     ),
     "what cannot be added stays when it has left": (
-        FEATURES, "unknown[column] += sign", "unknown[column] += 1", OF_FEATURES,
+        "skyband_totals/row_features/window_values.py", "values.wrong[stop] > values.wrong[first[windows]]",
+        "values.wrong[stop] > 0 * first[windows]", OF_FEATURES,
     ),
-    "a sum keeps 64 bits": (FEATURES, "high += low >> 32", "high += 0", OF_FEATURES),
-    "a sum beyond 64 bits is taken as one within": (FEATURES, "if -(2**31) <= high < 2**31:", "if True:", OF_FEATURES),
-    "a value is new whenever it comes": (FEATURES, "+= inside[number, code] == 0", "+= 1", OF_FEATURES),
-    "the next window begins with sums of the one before": (
-        FEATURES, "high[:], low[:], unknown[:], different[:] = 0, 0, 0, 0", "different[:] = 0", OF_FEATURES,
+    "a sum keeps 64 bits": (SUMS, "+ (lower >> 32)", "+ 0", OF_FEATURES),
+    "a sum beyond 64 bits is taken as one within": (SUMS, "if -(2**31) <= high < 2**31:", "if True:", OF_FEATURES),
+    "a value is new whenever it comes": (
+        PLACES, "distinct += inside[codes[end]] == 0", "distinct += 1", OF_FEATURES,
+    ),
+    "the next window begins with values of the one before": (
+        PLACES, "        inside[:] = 0\n", "", OF_FEATURES,
     ),
     "rows of another pane add to the entry": (
         PANES, "(times[last] - phase) // pane == (time - phase) // pane", "True", OF_MOVERS,
