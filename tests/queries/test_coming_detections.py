@@ -13,7 +13,7 @@ from in_process_shards import ShardedStream
 from skyband.engines.local import LocalRun
 from skyband.queries import make_query
 
-from .test_detections import by_definition, plain, random_rows, random_rules
+from .test_detections import NUMBERS, by_definition, plain, random_rows, random_rules
 
 KEYS = [["user"], ["host"], [], ["user", "host"]]
 COLUMNS = ["action", "bytes", "ok"]
@@ -135,6 +135,9 @@ def a_rule(random: Random, name: str, mark: float) -> dict:
         return {"name": name}
     rule = random_rules(random.randrange(1 << 30), 1)[0] | {"name": name}
     rule.pop("until", None)
+    if rule["measure"] in NUMBERS:  # fixed rules only
+        rule |= {"measure": "rows", "at_least": random.choice((1, 4, 20))}
+        rule.pop("least", None)
     if "below" in rule:  # fixed rules only
         rule |= {"at_least": rule.pop("below"), "tell": "crossing"}
     if random.random() < 0.3:

@@ -3,6 +3,7 @@
 import json
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
+from math import ceil
 from random import Random
 
 import numpy as np
@@ -14,6 +15,7 @@ from skyband.engines.local import LocalRun
 from skyband.queries import make_query
 
 SECOND = 1_000_000
+NUMBERS = ("sum bytes", "mean bytes", "median of bytes", "p90 of bytes")
 CONDITIONS = {
     None: lambda row: True,
     "action = 'login'": lambda row: row["action"] == "login",
@@ -50,14 +52,19 @@ def random_rules(seed: int, count: int) -> list[dict]:
     random = Random(seed)
     rules = []
     for number in range(count):
-        measure = random.choice(("rows", "rows", "distinct host", "distinct bytes, user", "unseen"))
+        measure = random.choice(
+            ("rows", "rows", "rows", "rows", "distinct host", "distinct bytes, user", "unseen", *NUMBERS)
+        )
         rule = {"name": f"rule {number}", "window": f"{random.choice((1, 2, 5, 10, 60, 300))} seconds"}
         rule |= {"key": random.choice(([], ["user"], ["host"], ["user", "host"])), "measure": measure}
         condition = random.choice(list(CONDITIONS))
         rule |= {} if condition is None else {"where": condition}
         if measure == "unseen":
             rule["after"] = "1970-01-01T00:01:00Z"
-        elif measure == "rows" and random.random() < 0.4:
+        elif measure in NUMBERS:
+            rule |= {"at_least": random.choice((0.5, 3, 5.25, 9, 40)), "tell": random.choice(("crossing", "each"))}
+            rule |= {} if measure == "sum bytes" else {"least": random.choice((1, 3))}
+        elif measure == "rows" and random.random() < 0.6:
             rule["below"] = random.choice((1, 1, 2, 5))
         else:
             rule |= {"at_least": random.choice((1, 2, 3, 5, 8, 20)), "tell": random.choice(("crossing", "each"))}
@@ -74,6 +81,7 @@ def by_definition(rows: list[dict], rules: list[dict]) -> list[tuple]:
     answers = []
     for rule in rules:
         values = rule["measure"].removeprefix("distinct ").split(", ") if "distinct" in rule["measure"] else []
+        values = ["bytes"] if rule["measure"] in NUMBERS else values
         keys = defaultdict(list)
         for row in rows:
             needed = [row[name] for name in (*rule["key"], *values)]
@@ -81,7 +89,9 @@ def by_definition(rows: list[dict], rules: list[dict]) -> list[tuple]:
                 keys[tuple(row[name] for name in rule["key"])].append((row["ts"], tuple(row[name] for name in values)))
         for key, own in keys.items():
             text = json.dumps(dict(zip(rule["key"], key, strict=True)))
-            if "below" in rule:
+            if rule["measure"] in NUMBERS:
+                found = of_numbers(rule, own)
+            elif "below" in rule:
                 found = falls_of_a_key(rule, own, max(row["ts"] for row in rows))
             else:
                 found = of_a_key(rule, own, bool(values))
@@ -113,6 +123,28 @@ def of_a_key(rule: dict, own: list, distinct: bool):
         if answers and time >= silent and ("until" not in rule or time <= 1200):
             silent = time + silence if silence is not None else silent
             yield time, low, high
+
+
+def of_numbers(rule: dict, own: list):
+    """The answers of one key to a rule about a sum, mean or quantile."""
+    silent, window, bound = -1e18, int(rule["window"].split()[0]), rule["at_least"]
+    silence = int(rule["silence"].split()[0]) if "silence" in rule else 0
+
+    def measure(numbers):
+        if not numbers or len(numbers) < rule.get("least", 1):
+            return 0 if rule["measure"] == "sum bytes" else -1
+        if rule["measure"] in ("sum bytes", "mean bytes"):
+            return sum(numbers) / (1 if rule["measure"] == "sum bytes" else len(numbers))
+        rank = ceil(len(numbers) * (0.5 if "median" in rule["measure"] else 0.9))
+        return sorted(numbers)[rank - 1]
+
+    for time in sorted({time for time, _ in own}):
+        before = measure([number for at, (number,) in own if time - window < at < time])
+        after = measure([number for at, (number,) in own if time - window < at <= time])
+        answers = after >= bound and (before < bound or rule["tell"] == "each")
+        if answers and time >= silent and ("until" not in rule or time <= 1200):
+            silent = time + silence
+            yield time, after, after
 
 
 def falls_of_a_key(rule: dict, own: list, last: float):

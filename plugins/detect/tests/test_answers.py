@@ -92,6 +92,49 @@ def test_silence_after_and_until_hold_for_falls():
     assert times(seconds, rule | spans | {"silence": None}) == [7, 10, 13, 16]
 
 
+NUMBERS = table((0, "ann", 4), (2, "ann", 3), (3, "ann", None), (9, "ann", 5), (10, "ann", -2), (12, "ann", 9))
+
+
+@pytest.mark.parametrize(
+    ("measure", "bound", "more", "expected"),
+    [
+        ("sum n", 7, {}, [(2, 7), (12, 12)]),
+        ("sum n", 6.5, {}, [(2, 7), (12, 12)]),
+        ("sum n", 7, {"tell": "each"}, [(2, 7), (9, 12), (12, 12)]),
+        ("mean n", 3.5, {}, [(0, 4), (12, 4)]),
+        ("mean n", 3.5, {"least": 2}, [(2, 3.5), (12, 4)]),
+        ("mean n", 3.5000000001, {"least": 2}, [(9, 4), (12, 4)]),
+        ("median of n", 4, {}, [(0, 4), (9, 4), (12, 5)]),
+        ("p100 of n", 5, {}, [(9, 5)]),
+        ("p1 of n", 3, {}, [(0, 4)]),
+    ],
+)
+def test_sums_means_and_quantiles_of_a_key(measure, bound, more, expected):
+    rule = {"name": "numbers", "key": ["user"], "window": "10 seconds", "measure": measure, "at_least": bound, **more}
+    found = [(a["time"].timestamp(), a["value"], a["low"], a["high"]) for a in answers(NUMBERS, rule)]
+    assert found == [(time, value, value, value) for time, value in expected]
+
+
+def test_all_rows_of_a_time_are_summed_before_it_is_judged():
+    rows = table((0, "ann", 9), (0, "ann", -9), (1, "ann", 5), (1, "ann", 5), (1, "bob", 2))
+    rule = {"name": "sums", "key": ["user"], "window": "10 seconds", "measure": "sum n", "at_least": 6}
+    assert told(rows, rule) == [(1, "sums", "ann", 10)]
+
+
+def test_units_make_sums_exact_and_other_numbers_are_left_out_and_counted():
+    rows = pa.table({"ts": pa.array(np.arange(12) * SECOND, pa.timestamp("us")), "v": [0.1] * 10 + [-0.3, 0.05]})
+    rule = {"name": "tenths", "window": "1 hour", "measure": "sum v", "at_least": 0.7, "tell": "each"}
+    found = answers(rows.slice(0, 11), rule, unit=0.1)
+    assert [a["value"] for a in found] == [0.7, 0.8, 0.9, 1.0, 0.7]
+    query = {"kind": "detections", "time": "ts", "unit": 0.1}
+    for where, dropped in ((None, 1), ("v > 0.06", 0), ("v < 0.06", 1)):
+        one = rule if where is None else rule | {"where": where}
+        run = LocalRun.start({**query, "detections": [one]}, rows.schema)
+        run.push(rows.combine_chunks().to_batches()[0])
+        run.finish()
+        assert sum(run.operator.take_metrics().dropped.values()) == dropped, "rows of no rule do not matter"
+
+
 def test_silence_is_of_a_key_and_ends_at_its_length():
     rows = table(*((second, user, 0) for second in range(12) for user in ("ann", "bob")))
     found = told(rows, RULE | {"tell": "each", "silence": "4 seconds"})

@@ -43,11 +43,19 @@ def problems(*rules, **keys):
         ({"key": 3}, "key", "must be a column or a list"),
         ({"key": ["user", "user"]}, "key", "names a column twice"),
         ({"where": "user LIKE"}, "where", "is not a condition that all engines support"),
-        ({"measure": "sum n"}, "measure", "is not supported yet"),
-        ({"measure": "p99 of n"}, "measure", "is not supported yet"),
+        ({"measure": "sum"}, "measure", '"sum COLUMN"'),
+        ({"measure": "p0 of n"}, "measure", "a percentile above 0"),
+        ({"measure": "p100.1 of n"}, "measure", "a percentile above 0"),
+        ({"measure": "sum n", "at_least": "x"}, "at_least", "must be a number"),
+        ({"measure": "sum n", "at_least": float("nan")}, "at_least", "must be a finite number"),
+        ({"measure": "sum n", "at_least": None}, "at_least", "is required"),
+        ({"measure": "sum n", "at_least": None, "below": 3}, "below", "only"),
+        ({"measure": "sum n", "least": 3}, "least", "for means and quantiles"),
+        ({"measure": "mean n", "least": 0}, "least", "must be from 1 to"),
+        ({"least": 3}, "least", "for means and quantiles"),
         ({"measure": "sequence"}, "measure", "is not supported yet"),
-        ({"measure": "distinct"}, "measure", 'must be "rows", "distinct COLUMN" or "unseen"'),
-        ({"measure": 3}, "measure", 'must be "rows", "distinct COLUMN" or "unseen"'),
+        ({"measure": "distinct"}, "measure", 'must be "rows", "distinct COLUMN", "unseen"'),
+        ({"measure": 3}, "measure", 'must be "rows", "distinct COLUMN", "unseen"'),
         ({"tell": "first"}, "tell", 'must be "crossing" or "each"'),
         ({"silence": "-1 seconds"}, "silence", "must be a length of time above 0"),
         ({"after": "soon"}, "after", "must be a time such as"),
@@ -57,7 +65,6 @@ def problems(*rules, **keys):
         ({"at_least": None, "below": 3, "measure": "distinct n"}, "below", 'measure = "rows" only'),
         ({"at_least": None, "below": 3, "tell": "each"}, "tell", 'must be "crossing": no row comes'),
         ({"steps": []}, "steps", "not supported yet"),
-        ({"least": 3}, "least", "not supported yet"),
         ({"windows": ["1 hour"]}, "windows", "write a rule for each length"),
         ({"every": "1 minute"}, "every", "answers at the row that crosses"),
         ({"k": 3}, "k", "`at_least`, not `k`"),
@@ -107,6 +114,8 @@ def test_keys_of_other_queries_are_refused_with_a_remedy(key):
         ({"key": ["usr"]}, "key", "did you mean 'user'"),
         ({"key": ["tags"]}, "key", "must be a plain value"),
         ({"measure": "distinct tags"}, "measure", "must be a plain value"),
+        ({"measure": "sum user"}, "measure", "must be a number"),
+        ({"measure": "median of tags"}, "measure", "must be a number"),
         ({"where": "okay"}, "where", "did you mean 'ok'"),
         ({"where": "user > 3 AND n"}, "where", ""),
         ({"where": "n + 1"}, "where", "not a condition"),
@@ -147,6 +156,7 @@ RULES = [
     RULE | {"key": "user, n", "where": "NOT ok", "silence": "1 hour"},
     {"name": "7", "window": "1 hour", "measure": "distinct user", "at_least": 5, "tell": "each"},
     UNSEEN | {"key": "user"},
+    {"name": "mean", "window": "1 hour", "at_least": 5, "measure": "mean n", "least": 3},
     {"name": "quiet", "key": "user", "window": "1 hour", "below": 1},
 ]
 
@@ -158,12 +168,8 @@ def test_rules_in_a_file(tmp_path, form):
     if form == "json":
         path.write_text(json.dumps(RULES))
     elif form == "parquet":
-        pq.write_table(
-            pa.Table.from_pylist(
-                RULES, pa.schema([(n, pa.int64() if n in ("at_least", "below") else pa.string()) for n in names])
-            ),
-            path,
-        )
+        kinds = [(n, pa.int64() if n in ("at_least", "below", "least") else pa.string()) for n in names]
+        pq.write_table(pa.Table.from_pylist(RULES, pa.schema(kinds)), path)
     else:
         rows = [",".join(f'"{rule[name]}"' if name in rule else "" for name in names) for rule in RULES]
         path.write_text("\n".join([",".join(names), *rows]))

@@ -130,9 +130,10 @@ class ComingRules(BroadcastState):
         """Raise RuleError if a rule cannot be counted here."""
         if name in self._fixed:
             raise RuleError("name", f"{name!r} is a fixed rule of the query: give the rule another name")
-        if rule is not None and rule.below is not None:
-            message = "cannot come during a run, as no row of a key is kept for it: list the rule in `detections`"
-            raise RuleError("below", f"of rule {name!r} {message}")
+        if rule is not None and (rule.below is not None or rule.number is not None):
+            key, what = ("below", "row of a key") if rule.number is None else ("measure", "number")
+            message = f"cannot come during a run, as no {what} is kept for it: list the rule in `detections`"
+            raise RuleError(key, f"of rule {name!r} {message}")
         if rule is None or self._is_kept(rule):
             return
         query, columns = self._query, ", ".join(self._query.carried_names) or "none"

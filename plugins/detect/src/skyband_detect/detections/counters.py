@@ -9,11 +9,15 @@ from attrs import frozen
 from skyband.arrays import Int64
 
 from skyband_detect.detections.keep import Keep
+from skyband_detect.detections.number_measures import in_units
 from skyband_detect.detections.rule import EACH, Rule
 from skyband_detect.role import UNSEEN, Below, Bounds
+from skyband_detect.total_role import MEAN, QUANTILE, SUM
 
 Shared = tuple[str | None, tuple[str, ...], str, tuple[str, ...]]
 """Condition, key, measure and columns of values: rules that are equal in these may share a counter."""
+Numbers = tuple[str, bool]
+"""A column of numbers, and whether they are floats, for quantiles, or whole units."""
 WORD = 64
 """Counters to a column of bits."""
 
@@ -37,8 +41,31 @@ class Counter:
         return self.where, self.key, self.measure, self.values
 
     @property
+    def is_number(self) -> bool:
+        """Whether it is a key-total, and not a key-counter."""
+        return self.kind in (SUM, MEAN, QUANTILE)
+
+    @property
+    def kind(self) -> str:
+        """The measure of its backend."""
+        return self.measure.partition(" ")[0]
+
+    @property
+    def role(self) -> str:
+        """The role of its backend."""
+        return "key-total" if self.is_number else "key-counter"
+
+    @property
+    def numbers(self) -> Numbers:
+        """The column of its numbers, and whether they are for quantiles."""
+        return self.values[0], self.kind == QUANTILE
+
+    @property
     def parameters(self) -> dict[str, Any]:
         """The parameters of its backend."""
+        if self.is_number:
+            limit = {"limit": float(self.measure.partition(" ")[2])} if self.kind == QUANTILE else {}
+            return {"measure": self.kind, "longest": self.longest, **limit}
         return {"measure": self.measure, "longest": self.longest, "most": self.most}
 
 
@@ -51,6 +78,8 @@ class Counters:
     """The different keys, without that of no columns."""
     values: tuple[tuple[str, ...], ...]
     """The different columns of values."""
+    numbers: tuple[Numbers, ...]
+    """The different columns of numbers."""
     wheres: tuple[str, ...]
     """The different conditions."""
     carry: tuple[str, ...]
@@ -89,6 +118,11 @@ def value_column(number: int) -> str:
     return f"value.{number}"
 
 
+def number_column(number: int) -> str:
+    """The frame column with numbers: whole units, or floats for quantiles."""
+    return f"number.{number}"
+
+
 def shared_by(rule: Rule) -> Shared:
     """What a rule has in common with those that share its counter."""
     return rule.where, rule.key, rule.counts, rule.values
@@ -108,10 +142,11 @@ def counters_of(
         longest = max(rule.window.length for _, rule in both)
         counters.append(Counter(*of, places, longest, max(rule.bound for _, rule in both)))
     keys = dict.fromkeys(key for key in (*(counter.key for counter in counters), *coming) if key)
-    values = dict.fromkeys(counter.values for counter in counters if counter.values)
+    values = dict.fromkeys(counter.values for counter in counters if counter.values and not counter.is_number)
+    numbers = dict.fromkeys(counter.numbers for counter in counters if counter.is_number)
     wheres = dict.fromkeys(counter.where for counter in counters if counter.where is not None)
     carry = dict.fromkeys(name for key in keys for name in key)
-    return Counters(tuple(counters), tuple(keys), tuple(values), tuple(wheres), tuple(carry), coming)
+    return Counters(tuple(counters), tuple(keys), tuple(values), tuple(numbers), tuple(wheres), tuple(carry), coming)
 
 
 def reached_by(counter: Counter, rules: Sequence[Rule]) -> list[int]:
@@ -124,6 +159,22 @@ def below_of(counter: Counter, rules: Sequence[Rule]) -> tuple[Int64, Below]:
     places = [place for place in counter.rules if rules[place].below is not None]
     windows: Int64 = np.array([rules[place].window.length for place in places], np.int64)
     return np.array(places, np.int64), Below(windows, np.array([rules[place].bound for place in places], np.int64))
+
+
+def total_bounds_of(counter: Counter, rules: Sequence[Rule], unit: float) -> dict[str, Any]:
+    """What the rules of a counter of numbers ask its backend."""
+    own = [rules[place] for place in counter.rules]
+    limits: dict[str, Any] = {"windows": np.array([rule.window.length for rule in own], np.int64)}
+    limits["each"] = np.array([rule.tell == EACH for rule in own], np.bool_)
+    if counter.kind != QUANTILE:
+        bounds = [in_units(rule.at_least or 0, unit) for rule in own]
+        above = [whole + (counter.kind == SUM and part > 0) for whole, part in bounds]  # sums are whole units
+        limits["at_least"] = np.array(above, np.int64)
+        limits |= {"billionths": np.array([part for _, part in bounds], np.int64)} if counter.kind == MEAN else {}
+    else:
+        limits["billionths"] = np.array([rule.number.billionths for rule in own if rule.number], np.int64)
+    limits |= {} if counter.kind == SUM else {"least": np.array([rule.least or 1 for rule in own], np.int64)}
+    return limits
 
 
 def bounds_of(counter: Counter, rules: Sequence[Rule]) -> Bounds:

@@ -43,10 +43,16 @@ EXAMPLES = (
                     "name": "names", "key": ["origin"], "measure": "distinct name", "window": "15 seconds",
                     "at_least": 4, "where": "value > 0.2",
                 },
+                {
+                    "name": "mean", "key": ["side"], "measure": "mean number", "window": "20 seconds", "at_least": 40.5,
+                    "least": 3, "tell": "each",
+                },
+                {"name": "middle", "measure": "median of number", "window": "9 seconds", "at_least": 60},
                 {"name": "few", "key": ["origin"], "below": 2, "window": "7 seconds", "silence": "2 seconds"},
                 {"name": "new", "key": ["name"], "measure": "unseen", "window": "1 minute", "after": _START},
             ],
             "carry": ["number"],
+            "unit": 0.5,
         },
         rows(2),
         nullable=("origin", "side", "name", "value", "number"),
@@ -55,22 +61,23 @@ EXAMPLES = (
 )  # fmt: skip
 
 JOB = JobExample(
-    "Three failed logins of a user within ten minutes, and an address that tries three users:",
+    "Three failed logins of a user within ten minutes, an address that tries three users, and 1,000 bytes in an hour:",
     "logins.csv",
     """\
-ts,user,address,ok
-2026-06-20 09:01:00,ann,198.51.100.7,false
-2026-06-20 09:02:00,bob,198.51.100.7,false
-2026-06-20 09:04:00,ann,203.0.113.9,false
-2026-06-20 09:05:00,cy,198.51.100.7,true
-2026-06-20 09:09:00,ann,203.0.113.9,false
-2026-06-20 09:30:00,ann,203.0.113.9,true
+ts,user,address,ok,bytes
+2026-06-20 09:01:00,ann,198.51.100.7,false,0
+2026-06-20 09:02:00,bob,198.51.100.7,false,0
+2026-06-20 09:04:00,ann,203.0.113.9,false,0
+2026-06-20 09:05:00,cy,198.51.100.7,true,700
+2026-06-20 09:09:00,ann,203.0.113.9,false,0
+2026-06-20 09:30:00,ann,203.0.113.9,true,300
+2026-06-20 09:40:00,cy,198.51.100.7,true,400
 """,
     """
 [source]
 format = "csv"
 path = "logins.csv"
-schema = "ts TIMESTAMP, user STRING, address STRING, ok BOOLEAN"
+schema = "ts TIMESTAMP, user STRING, address STRING, ok BOOLEAN, bytes BIGINT"
 options = { header = true }
 
 [query]
@@ -91,5 +98,12 @@ key = ["address"]
 measure = "distinct user"
 window = "10 minutes"
 at_least = 3
+
+[[query.detections]]
+name = "much out"
+key = ["user"]
+measure = "sum bytes"
+window = "1 hour"
+at_least = 1000
 """,
 )

@@ -1,7 +1,7 @@
 """Runs detections: one processor for all keys, on any number of shards."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -25,12 +25,14 @@ _PLACE = "place of the rule"
 class DetectionsExecution(Execution[Detections]):
     """Runs detections."""
 
-    merges: ClassVar[str | None] = "key-counter"
-
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:
         from skyband_detect.detections.processor import DetectionsProcessor  # on use, because it loads numba
 
-        return DetectionsProcessor(self.query, bindings["key-counter"], answers)
+        return DetectionsProcessor(self.query, bindings, answers)
+
+    def unmerged(self, bindings: Mapping[str, Binding]) -> str | None:
+        lacking = [binding.info for binding in bindings.values() if "merge" in binding.info.lacks]
+        return f"{lacking[0].name} lacks merge: {lacking[0].lacks['merge']}" if lacking else None
 
     def broadcast_state(self) -> "ComingRules | None":
         if not (self.query.keys or self.query.keep):

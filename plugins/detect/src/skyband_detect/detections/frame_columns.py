@@ -6,16 +6,33 @@ import numpy as np
 import pyarrow as pa
 from skyband.arrays import Array, UInt64
 from skyband.columns.hashing import hash_columns
-from skyband.columns.state_frame_checks import check_named, check_whole
+from skyband.columns.numbers import as_float64
+from skyband.columns.state_frame_checks import check_named, check_numbers, check_whole
 from skyband.errors import SnapshotError
 from skyband.queries.carried_columns import carry_columns
 
 from skyband_detect.detections.conditions import rows_by_condition
-from skyband_detect.detections.counters import WORD, Counters, bits_column, key_column, value_column
+from skyband_detect.detections.counters import (
+    WORD,
+    Counter,
+    Counters,
+    bits_column,
+    key_column,
+    number_column,
+    value_column,
+)
+from skyband_detect.detections.units import to_units
+
+NO_MULTIPLE = "number no multiple of unit"
+"""The reason to leave out a row that a sum or mean cannot take."""
+_NUMBER = "\0number"
+"""Marks a column whose numbers must be there, other than columns of keys."""
 
 
-def encode(counters: Counters, carry: tuple[str, ...], batch: pa.RecordBatch) -> dict[str, pa.Array]:
-    """The columns of a batch; carry: all columns that answers need of a row."""
+def encode(
+    counters: Counters, carry: tuple[str, ...], unit: float, batch: pa.RecordBatch
+) -> tuple[dict[str, pa.Array], dict[str, Array]]:
+    """The columns of a batch, and masks of rows to leave out; carry: all columns that answers need of a row."""
     meets = dict(rows_by_condition(counters.wheres, batch))
     columns, whole = dict[str, pa.Array](), dict[tuple[str, ...], Array | None]()
     for name_of, groups in ((key_column, counters.keys), (value_column, counters.values)):
@@ -23,8 +40,15 @@ def encode(counters: Counters, carry: tuple[str, ...], batch: pa.RecordBatch) ->
             arrays = [batch.column(name) for name in names]
             columns[name_of(number)] = pa.array(hash_columns(arrays))
             whole[names] = _without_nulls(arrays)
+    fits: dict[tuple[str, ...], Array] = {}
+    for number, (name, is_float) in enumerate(counters.numbers):
+        values, valid, fitting = _numbers(name, batch.column(name), is_float, unit)
+        columns[number_column(number)] = pa.array(values)
+        whole[_NUMBER, name, str(is_float)] = valid.astype(np.uint64)
+        fits |= {} if fitting.all() else {(_NUMBER, name, str(is_float)): fitting}
+    masks: dict[str, Array] = {NO_MULTIPLE: np.zeros(len(batch), np.bool_)} if fits else {}
     needs: list[tuple[str | None, tuple[tuple[str, ...], ...]]]
-    needs = [(counter.where, (counter.key, counter.values)) for counter in counters.all]
+    needs = [(counter.where, (counter.key, _names(counter))) for counter in counters.all]
     needs += [(None, (key,)) for key in counters.coming]
     for word in range(counters.words):
         bits: UInt64 = np.zeros(len(batch), np.uint64)
@@ -32,12 +56,32 @@ def encode(counters: Counters, carry: tuple[str, ...], batch: pa.RecordBatch) ->
             rows: Any = slice(None) if where is None else meets[where]
             inside = np.uint64(1 << bit)
             for names in columns_without_nulls:
-                valid = whole.get(names)
-                if valid is not None:
-                    inside = inside * valid[rows]
+                present = whole.get(names)
+                if present is not None:
+                    inside = inside * present[rows]
             bits[rows] |= inside
+            for names in columns_without_nulls:
+                if names in fits:
+                    masks[NO_MULTIPLE] |= ((bits & np.uint64(1 << bit)) != 0) & ~fits[names]
         columns[bits_column(word)] = pa.array(bits)
-    return columns | carry_columns(carry, batch)
+    return columns | carry_columns(carry, batch), masks
+
+
+def _names(counter: Counter) -> tuple[str, ...]:
+    """What must be there for a row to count."""
+    if not counter.is_number:
+        return counter.values
+    name, is_float = counter.numbers
+    return _NUMBER, name, str(is_float)
+
+
+def _numbers(name: str, column: pa.Array, is_float: bool, unit: float) -> tuple[Array, Array, Array]:
+    """The numbers of a column, 0 where there is none; bool[n]: where there is one, and which can be counted."""
+    if not is_float:
+        return to_units(column, unit)
+    values = as_float64(name, column).fill_null(np.nan).to_numpy(zero_copy_only=False)
+    valid = ~np.isnan(values)
+    return np.where(valid, values, 0.0), valid, np.ones(len(values), np.bool_)
 
 
 def check(counters: Counters, frame: pa.RecordBatch) -> None:
@@ -45,6 +89,11 @@ def check(counters: Counters, frame: pa.RecordBatch) -> None:
     check_named(frame)
     check_whole(frame, *(key_column(number) for number in range(len(counters.keys))))
     check_whole(frame, *(value_column(number) for number in range(len(counters.values))))
+    for number, (_, is_float) in enumerate(counters.numbers):
+        if is_float:
+            check_numbers(frame, number_column(number), at_least=-np.inf, at_most=np.inf)
+        else:
+            check_numbers(frame, number_column(number), at_least=-(2**53), at_most=2**53)
     for word in range(counters.words):
         check_whole(frame, bits_column(word))
         used = min(WORD, counters.bits - word * WORD)

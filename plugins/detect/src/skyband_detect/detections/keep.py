@@ -49,7 +49,7 @@ def _as_keeps(tables: Any) -> Any:
 def _keep(table: Mapping[str, Any]) -> Keep:
     rule = rule_or_faults(_as_if_a_rule(table))
     assert isinstance(rule, Rule)
-    return Keep(rule.window, rule.at_least, rule.key, rule.where, rule.measure)
+    return Keep(rule.window, None if rule.at_least is None else int(rule.at_least), rule.key, rule.where, rule.measure)
 
 
 _OF_A_RULE = {"window": "longest", "at_least": "most"}
@@ -71,6 +71,8 @@ def _faults_of(table: Any) -> list[tuple[str, str]]:
     unknown = [(str(key), f"unknown; {suggest(str(key), names)}") for key in table if key not in names]
     rule = [] if unknown else rule_or_faults(_as_if_a_rule(table))
     faults = [] if isinstance(rule, Rule) else rule
+    if isinstance(rule, Rule) and rule.number is not None:
+        faults = [("measure", f"must be of rows, distinct values or unseen keys (got {rule.measure!r})")]
     return unknown + [(_OF_A_RULE.get(key, key), message) for key, message in faults]
 
 

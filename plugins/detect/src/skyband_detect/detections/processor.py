@@ -1,7 +1,7 @@
 """Counts rows by the keys of all rules, and answers the rows that cross a bound."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,12 +21,22 @@ from skyband.state_validation import StateReader
 from skyband_detect.detections.coming_rules import ComingRules
 from skyband_detect.detections.conditions import rows_by_condition
 from skyband_detect.detections.counter_rows_kernel import rows_by_counter
-from skyband_detect.detections.counters import Counter, below_of, bits_column, key_column, value_column
+from skyband_detect.detections.counters import (
+    Counter,
+    below_of,
+    bits_column,
+    key_column,
+    number_column,
+    total_bounds_of,
+    value_column,
+)
 from skyband_detect.detections.falling_keys import FallenKeys, FallingKeys
 from skyband_detect.detections.key_texts import key_texts
+from skyband_detect.detections.units import worth
 from skyband_detect.detections.versions import ActiveRules, Opening, Silence
 from skyband_detect.newest.last_times import LastTimes
 from skyband_detect.role import NO_FALLS, NO_LIMIT, Falls, KeyCounter
+from skyband_detect.total_role import MEAN, QUANTILE
 
 if TYPE_CHECKING:
     from skyband_detect.detections.query import Detections
@@ -37,21 +47,28 @@ _NO_KEYS = np.empty(0, np.uint64)
 
 
 class _Alerts(NamedTuple):
-    """Rows that cross the bound of a rule: int64[n] each."""
+    """Rows that cross the bound of a rule: int64[n] of rows and rules, and numbers."""
 
     rows: Int64
     rules: Int64
-    value: Int64
-    low: Int64
-    high: Int64
+    value: Array
+    low: Array
+    high: Array
+    """The bounds are floats or whole numbers; `high` is NaN if only the lower end is known."""
 
 
 class DetectionsProcessor(GroupProcessor):
     """A counter for each condition, key and measure, and the last answers of rules with `silence`."""
 
-    def __init__(self, query: "Detections", binding: Binding, answers: pa.Schema) -> None:
-        self._query, self._binding, self._schema = query, binding, answers
+    def __init__(self, query: "Detections", bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
+        self._query, self._bindings, self._schema = query, bindings, answers
         self._all = query.counters
+        self._of_totals = {
+            number: total_bounds_of(counter, query.detections, query.unit)
+            for number, counter in enumerate(self._all.all)
+            if counter.is_number
+        }
+        """What is asked of the counters of numbers."""
         self._fixed = ActiveRules.of(query.detections, self._all.all)
         self._coming: ComingRules | None = None
         self._carry = [answers.field(name) for name in query.carry]
@@ -67,7 +84,7 @@ class DetectionsProcessor(GroupProcessor):
         return self._fixed if self._coming is None else self._coming.active
 
     def _begin(self) -> None:
-        self._counters = [self._new(counter) for counter in self._all.all]
+        self._counters: list[Any] = [self._new(counter) for counter in self._all.all]
         self._opened: dict[Opening, KeyCounter] = {}
         """The counters opened for rules that came, from their first row on."""
         self._silent: dict[Silence, LastTimes] = {}
@@ -79,8 +96,8 @@ class DetectionsProcessor(GroupProcessor):
         self._next_fall: int | None = None
         self._last: int | None = None
 
-    def _new(self, counter: Counter) -> KeyCounter:
-        return cast(KeyCounter, self._binding.create(**counter.parameters))
+    def _new(self, counter: Counter) -> Any:
+        return self._bindings[counter.role].create(**counter.parameters)
 
     def advance(self, rows: Rows, until: int) -> pa.RecordBatch | None:
         answers, fallen = None, list[FallenKeys]()
@@ -144,7 +161,7 @@ class DetectionsProcessor(GroupProcessor):
 
     @property
     def nbytes(self) -> int:
-        tables: list[KeyCounter | LastTimes] = [*self._counters, *self._opened.values(), *self._silent.values()]
+        tables: list[Any] = [*self._counters, *self._opened.values(), *self._silent.values()]
         return sum(table.nbytes for table in tables)
 
     def _alerts(self, rows: Rows, active: ActiveRules, until: int, fallen: list[FallenKeys]) -> _Alerts:
@@ -157,7 +174,9 @@ class DetectionsProcessor(GroupProcessor):
         for number, (counter, state) in enumerate(zip(active.permanent, self._counters, strict=True)):
             inside, falls = all_rows[begins[number] : begins[number + 1]], NO_FALLS
             falling = self._falling.get(number)
-            if len(inside):
+            if len(inside) and counter.is_number:
+                pieces.append(self._totals(active, number, rows, inside))
+            elif len(inside):
                 values = rows[value_column(self._all.values.index(counter.values))][inside] if counter.values else None
                 limits = {} if falling is None else falling.limits
                 alerts, falls = self._crossings(active, counter, state, rows, inside, values, limits)
@@ -232,11 +251,24 @@ class DetectionsProcessor(GroupProcessor):
         )
         rules, when = active.reached[counter.rules][crossings.asks], times[crossings.rows]
         stays = (when > active.begins[rules]) & (when <= active.ends[rules])
-        numbers = (crossings.value, crossings.low, crossings.high)
+        high = np.where(crossings.high == NO_LIMIT, np.nan, crossings.high)
+        numbers = (crossings.value, crossings.low, high)
         return (
             _Alerts(inside[crossings.rows[stays]], rules[stays], *(column[stays] for column in numbers)),
             crossings.falls,
         )
+
+    def _totals(self, active: ActiveRules, number: int, rows: Rows, inside: Int64) -> _Alerts:
+        """The times of their rules at which numbers reach a bound, of the rows that a counter counts."""
+        counter, times = self._all.all[number], rows.times[inside]
+        values = rows[number_column(self._all.numbers.index(counter.numbers))][inside]
+        keys = self._keys(rows, counter.key)[inside]
+        reached = self._counters[number].update(times, keys, values, **self._of_totals[number])
+        rules, when = np.array(counter.rules)[reached.asks], times[reached.rows]
+        value = reached.value if counter.kind == QUANTILE else worth(reached.value, self._query.unit)
+        value = value / reached.sizes if counter.kind == MEAN else value
+        stays = (when > active.begins[rules]) & (when <= active.ends[rules])
+        return _Alerts(inside[reached.rows[stays]], rules[stays], *[value[stays]] * 3)
 
     def _not_silent(self, rows: Rows, active: ActiveRules, alerts: _Alerts) -> _Alerts:
         """The alerts that no `silence` suppresses."""
@@ -286,8 +318,8 @@ class DetectionsProcessor(GroupProcessor):
 
     def _of_rows(self, rows: Rows, active: ActiveRules, alerts: _Alerts) -> pa.Table:
         """The answers that rows stand for, with times and rules as numbers."""
-        crossing, limited = rows.take(alerts.rows), alerts.high < NO_LIMIT
-        high = pa.array(alerts.high.astype(np.float64), mask=~limited)
+        crossing = rows.take(alerts.rows)
+        high = pa.array(alerts.high.astype(np.float64), from_pandas=True)  # null for NaN
         numbers = {"value": alerts.value, "low": alerts.low, "high": high}
         own = {"time": crossing.times, "rule": alerts.rules, "key": self._key_texts(rows, active, alerts), **numbers}
         numbered = (self._query.carried_names.index(name) for name in self._query.carry)

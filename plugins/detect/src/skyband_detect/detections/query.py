@@ -6,6 +6,8 @@ from typing import Any, ClassVar
 import pyarrow as pa
 from attrs import define
 from skyband.columns.ids import PLAIN, is_plain
+from skyband.columns.numbers import is_number
+from skyband.config.parameters import number
 from skyband.errors import ConfigError, Problem
 from skyband.groups.per_row_processor import time_field
 from skyband.queries.carried_columns import TIE, carry_fields, carry_inputs, name_problems
@@ -32,9 +34,11 @@ class Detections(Query):
 
     - `key`: the columns that it counts by, such as ["user", "host"]; without it all rows are counted together.
     - `where`: a condition, in SQL as in `source.where`; without it all rows count. A row for which it is null does not.
-    - `measure`: "rows"; "distinct COLUMN" for the distinct values of a column, or of several, "distinct host, port"; or
-      "unseen", for keys without a row in the window before.
-    - `at_least`: the bound, a number of rows or values. Not for unseen keys.
+    - `measure`: "rows"; "distinct COLUMN" for the distinct values of a column, or of several, "distinct host, port";
+      "unseen", for keys without a row in the window before; "sum COLUMN" or "mean COLUMN"; or "median of COLUMN" or
+      "p99 of COLUMN" for a quantile.
+    - `at_least`: the bound, a number of rows or values, or a sum, mean or quantile. Not for unseen keys.
+    - `least`: a mean or quantile of fewer values does not count.
     - `below`, instead of `at_least` and for rows only: answers at the moment at which fewer rows of a key than this are
       left in the window, if there had been enough. A key is not missed before it has had enough rows.
     - `tell`: "crossing" answers when the bound is reached, and again only after the key fell below it. "each" answers
@@ -54,6 +58,11 @@ class Detections(Query):
     `low` and `high` equal it. With tell = "each", of a key that had reached the bound before, it is the least possible
     and `high` is null: no more of the key is kept than its rule needs. For unseen keys it is 0. Answers are in order of
     time, rule (as listed) and key, and never change.
+
+    Sums and means are exact, in whole multiples of `unit`; a row with another number is left out as a bad row. They are
+    judged when all rows of a time are there, and the last of these, in the same order, stands for it. The p99 of N
+    values is the ceil(0.99 N)-th smallest. A row whose number is null or NaN is not counted by that rule. All values of
+    the window are kept, whatever the bounds; quantiles with another bound are kept again.
 
     With `below`, `time` is the moment at which a row becomes exactly one window old, unless a row at that moment takes
     its place; `value` is the number of rows that are left, and carried columns are those of the last row of the key. It
@@ -91,7 +100,7 @@ class Detections(Query):
     """
 
     kind: ClassVar[str] = "detections"
-    roles: ClassVar[tuple[str, ...]] = ("key-counter",)
+    roles: ClassVar[tuple[str, ...]] = ("key-counter", "key-total")
     answered_by: ClassVar[str] = "skyband_detect.detections.execution:DetectionsExecution"
     files: ClassVar[tuple[str, ...]] = ("detections",)
     broadcast: ClassVar[str | None] = "rules"
@@ -107,6 +116,9 @@ class Detections(Query):
 
     detections: tuple[Rule, ...] = rules_parameter(
         help="the rules, each with a name, window, at_least and further keys: a list, or a CSV, JSON or Parquet file"
+    )
+    unit: float = number(
+        1.0, above=0, kw_only=True, help="the unit of sums and means; values are whole multiples of it"
     )
     carry: tuple[str, ...] = column_names(help="further columns of the row that crossed to return")
     keys: tuple[tuple[str, ...], ...] = keys_parameter(
@@ -162,7 +174,8 @@ class Detections(Query):
         inputs = []
         for place, rule in enumerate(self.detections):
             inputs += [Input(f"detections[{place}].key", name, PLAIN, is_plain) for name in rule.key]
-            inputs += [Input(f"detections[{place}].measure", name, PLAIN, is_plain) for name in rule.values]
+            what, takes = (PLAIN, is_plain) if rule.number is None else ("a number", is_number)
+            inputs += [Input(f"detections[{place}].measure", name, what, takes) for name in rule.values]
             if rule.where is not None:
                 named = columns_read(rule.where)
                 inputs += [Input(f"detections[{place}].where", name, "a column", _is_any) for name in named]
@@ -186,7 +199,7 @@ class Detections(Query):
         return [Problem(f"{field}.where", problem) for field, problem in each if problem is not None]
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
-        return frame_columns.encode(self.counters, self.carried_names, batch), {}
+        return frame_columns.encode(self.counters, self.carried_names, self.unit, batch)
 
     def check_frame(self, frame: pa.RecordBatch) -> None:
         frame_columns.check(self.counters, frame)
@@ -196,9 +209,15 @@ class Detections(Query):
         numbers = [pa.field(name, pa.float64()) for name in ("value", "low", "high")]
         return [time_field(self, schema), *texts, *numbers, *carry_fields(self.carry, schema)]
 
-    def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
-        """Those of the first counter; the others have their own."""
-        return self.counters.all[0].parameters if self.counters.all else {"longest": 1}
+    @property
+    def asked_roles(self) -> tuple[str, ...]:
+        roles = {counter.role for counter in self.counters.all} | ({"key-counter"} if self.keys else set())
+        return tuple(role for role in self.roles if role in roles)
+
+    def backend_parameters(self, role: str) -> dict[str, Any]:
+        """Those of the role's first counter; the others have their own."""
+        own = (counter.parameters for counter in self.counters.all if counter.role == role)
+        return next(own, {"longest": 1})
 
 
 def _is_any(_: pa.DataType) -> bool:

@@ -16,18 +16,22 @@ from skyband.config.parameters import checked
 from skyband.errors import Problem, suggest
 from skyband_expressions.row_conditions import condition_problem
 
+from skyband_detect.detections.number_measures import NumberMeasure, bound_problem, number_measure
 from skyband_detect.detections.rule_file import rules_in_file
 from skyband_detect.role import DISTINCT, LONGEST, MOST, ROWS, UNSEEN
+from skyband_detect.total_role import QUANTILE, SUM
 
 CROSSING, EACH = "crossing", "each"
 """When a rule answers: at the row that crosses its bound, or at each time at which it is reached."""
 _ROWS_ONLY = f'is for measure = "{ROWS}" only: when rows become too old is known for them alone'
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DISTINCT = re.compile(r"distinct\s+(\S.*)")
-_LATER = re.compile(r"(sum|mean|sequence|median|p\d+(\.\d+)?)\b")
+_LATER = re.compile(r"sequence\b")
+_MEASURES = (
+    f'"{ROWS}", "{DISTINCT} COLUMN", "{UNSEEN}", "sum COLUMN", "mean COLUMN", "median of COLUMN" or "p99 of COLUMN"'
+)
 _REFUSED = {
     "steps": "sequences of steps are not supported yet: use a rule for the last step",
-    "least": "is for means and quantiles, which are not supported yet: remove it",
     "windows": "a rule has one `window`: write a rule for each length",
     "every": "a rule answers at the row that crosses its bound: remove it",
     "k": "a rule has `at_least`, not `k`",
@@ -41,13 +45,15 @@ class Rule:
 
     name: str
     window: Duration
-    at_least: int | None = None
+    at_least: int | float | None = None
     """The bound; none for unseen keys, and for keys that fall below one."""
     below: int | None = None
     """It answers when fewer rows of a key remain."""
     key: tuple[str, ...] = ()
     where: str | None = None
     measure: str = ROWS
+    least: int | None = None
+    """A mean or quantile of fewer values does not count."""
     tell: str = CROSSING
     silence: Duration | None = None
     after: str | None = None
@@ -64,13 +70,20 @@ class Rule:
 
     @property
     def counts(self) -> str:
-        """What it counts: rows, distinct, or unseen keys."""
+        """What it counts: rows, distinct, or unseen keys; sum, mean, or quantile and the number that it must reach."""
+        if self.number is not None:
+            return f"{QUANTILE} {float(self.at_least or 0)!r}" if self.number.kind == QUANTILE else self.number.kind
         return DISTINCT if self.measure.startswith(DISTINCT) else self.measure
 
     @property
     def bound(self) -> int:
-        """`at_least` or `below`; 1 for unseen keys."""
-        return self.at_least or self.below or 1
+        """`at_least` or `below`; 1 for unseen keys and for numbers."""
+        return int(self.at_least or self.below or 1) if self.number is None else 1
+
+    @property
+    def number(self) -> NumberMeasure | None:
+        """The measure, if it is of numbers."""
+        return number_measure(self.measure)
 
     @property
     def span(self) -> tuple[int, int]:
@@ -82,7 +95,9 @@ class Rule:
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The columns whose distinct values it counts, if it does."""
+        """The columns whose distinct values it counts, if it does, or the column of its numbers."""
+        if self.number is not None:
+            return (self.number.column,)
         match = _DISTINCT.fullmatch(self.measure)
         return () if match is None else key_names(match[1])
 
@@ -161,11 +176,20 @@ def _faults(table: Any) -> list[tuple[str, str]]:
     names = [field.name for field in attrs.fields(Rule)]
     faults = [(str(key), _unknown(str(key), names)) for key in values if key not in names]
     faults += [(key, "is required") for key in ("name", "window") if key not in values]
-    for key, check in _CHECKS.items():
+    is_number = "measure" in values and _is_measure(values["measure"]) is None and number_measure(values["measure"])
+    for key, check in (_CHECKS | ({"at_least": bound_problem} if is_number else {})).items():
         message = check(values[key]) if key in values else None
         faults += [] if message is None else [(key, message)]
-    if faults:
-        return faults
+    return faults or _faults_together(values)
+
+
+def _faults_together(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Which keys of one rule, each right alone, do not fit together."""
+    number, faults = number_measure(values.get("measure", ROWS)), list[tuple[str, str]]()
+    if number is not None:
+        return _faults_of_numbers(values, number)
+    if "least" in values:
+        return [("least", "is for means and quantiles: remove it")]
     if values.get("measure") != UNSEEN:
         return _faults_of_bounds(values)
     if "below" in values:
@@ -178,6 +202,17 @@ def _faults(table: Any) -> list[tuple[str, str]]:
         message = "is required for unseen keys: the end of a time in which keys are learnt, else the first rows of all"
         faults.append(("after", f'{message} keys are answers; such as "2026-01-31T00:00:00Z"'))
     return faults
+
+
+def _faults_of_numbers(values: Mapping[str, Any], number: NumberMeasure) -> list[tuple[str, str]]:
+    """What is wrong with the bounds of a rule about numbers."""
+    if "below" in values:
+        return [("below", f"{_ROWS_ONLY} (got measure = {literal(values['measure'])})")]
+    if "at_least" not in values:
+        return [("at_least", "is required: the bound, such as 10")]
+    if "least" in values and number.kind == SUM:
+        return [("least", "is for means and quantiles, and a sum counts from its first value: remove it")]
+    return []
 
 
 def _faults_of_bounds(values: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -222,14 +257,19 @@ def _is_bound(value: Any) -> str | None:
 
 def _is_measure(value: Any) -> str | None:
     if not isinstance(value, str):
-        return f'must be "{ROWS}", "{DISTINCT} COLUMN" or "{UNSEEN}" (got {literal(value)})'
+        return f"must be {_MEASURES} (got {literal(value)})"
     if value in (ROWS, UNSEEN):
         return None
+    try:
+        if number_measure(value) is not None:
+            return None
+    except ValueError as error:
+        return str(error)
     if _DISTINCT.fullmatch(value):
         return key_problem(value.removeprefix(DISTINCT))
     if _LATER.match(value):
-        return f'is not supported yet: a rule counts "{ROWS}", "{DISTINCT} COLUMN" or "{UNSEEN}" keys (got {value!r})'
-    return f'must be "{ROWS}", "{DISTINCT} COLUMN" or "{UNSEEN}" (got {value!r})'
+        return f"is not supported yet: use {_MEASURES} (got {value!r})"
+    return f"must be {_MEASURES} (got {value!r})"
 
 
 def _is_length(value: Any) -> str | None:
@@ -252,11 +292,12 @@ def _is_time(value: Any) -> str | None:
     return None
 
 
-_CHECKS: Mapping[str, Callable[[Any], str | None]] = {
+_CHECKS: dict[str, Callable[[Any], str | None]] = {
     "name": _is_name,
     "window": _is_length,
     "at_least": _is_bound,
     "below": _is_bound,
+    "least": _is_bound,
     "key": key_problem,
     "where": condition_problem,
     "measure": _is_measure,

@@ -16,7 +16,12 @@ def rules_in_file(path: Path) -> list[Any]:
         rows = _table(path).to_pylist()
     except (OSError, ValueError) as error:  # Arrow's errors are ValueErrors, and so are those of JSON
         raise ValueError(f"the rules in {str(path)!r} cannot be read: {error}") from error
-    return [{key: value for key, value in row.items() if value is not None} for row in rows]
+    return [{key: _whole(value) for key, value in row.items() if value is not None} for row in rows]
+
+
+def _whole(value: Any) -> Any:
+    """A number of a column of floats: a whole one is an integer."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _table(path: Path) -> Any:
@@ -25,8 +30,10 @@ def _table(path: Path) -> Any:
 
         return parquet.read_table(path)
     import pyarrow as pa
+
+    numbers = {"at_least": pa.float64(), "below": pa.int64(), "least": pa.int64()}
     from pyarrow import csv
 
     names = csv.open_csv(path).schema.names
-    types = {name: pa.int64() if name in ("at_least", "below") else pa.string() for name in names}
+    types = {name: numbers.get(name, pa.string()) for name in names}
     return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types=types, strings_can_be_null=True))
