@@ -8,7 +8,7 @@ from skyband.errors import ConfigError, PluginError, Problem
 def scenario(role: str) -> Any:
     """The Scenario of a role: SCENARIO in the module `scenarios` of its conformance package.
 
-    Raises ConfigError if skyband-specs is not installed, or the package has none: backends that a query names in its keys
+    Raises ConfigError if skyband-specs is not installed, or the package has none: backends that a query names in keys
     answer different questions, so that there is nothing to compare.
     """
     try:
