@@ -70,7 +70,7 @@ def _encode(query: Query, batch: pa.RecordBatch) -> Encoded:
 
         check_zones(query.zone_column, batch.column(query.zone_column))
     sources = np.zeros(len(batch), np.int64) if source_column is None else _numbered(query, source_column)
-    grouping = [batch.column(name) for name in query.group_columns]
+    grouping = [batch.column(name) for name in source_columns(query.by)]
     groups = hash_columns(grouping) if grouping else np.zeros(len(batch), np.uint64)
     frame = pa.RecordBatch.from_pydict(
         {
@@ -120,7 +120,7 @@ def hashed_columns(query: Query) -> tuple[str, ...]:
     """The columns that are hashed: in dictionaries, each distinct value is hashed only once."""
     named = [getattr(query, key) for key in query._hashed_keys]
     columns = [name for names in named if names is not None for name in ((names,) if isinstance(names, str) else names)]
-    return (*query.group_columns, *columns)
+    return (*source_columns(query.by), *columns)
 
 
 def check_years(query: Query, times: Int64) -> None:

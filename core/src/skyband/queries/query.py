@@ -185,13 +185,8 @@ class Query(Named, ABC):
         """The columns of the source that it reads, without duplicates."""
         named = [] if self.source is None else [self.source]
         return tuple(
-            dict.fromkeys([self.time, *self.group_columns, *(column.column for column in self.inputs()), *named])
+            dict.fromkeys([self.time, *source_columns(self.by), *(column.column for column in self.inputs()), *named])
         )
-
-    @property
-    def group_columns(self) -> tuple[str, ...]:
-        """The source columns that `by` names, without duplicates; `by` itself lists the columns that name a group."""
-        return source_columns(self.by)
 
     @property
     def subqueries(self) -> tuple[str, ...]:
@@ -288,10 +283,10 @@ class Query(Named, ABC):
 
     def _check_by(self, schema: pa.Schema) -> list[Problem]:
         problems = []
-        if isinstance(self.by, GroupingSets) and GROUPING in self.group_columns:
+        if isinstance(self.by, GroupingSets) and GROUPING in source_columns(self.by):
             message = f"{GROUPING!r} is the column that distinguishes groupings: rename yours in the source"
             problems.append(Problem("by", message))
-        for name in self.group_columns:
+        for name in source_columns(self.by):
             if name not in schema.names:
                 problems.append(Problem("by", no_column(name, schema), NO_COLUMN))
             elif not is_plain(schema.field(name).type):
@@ -338,7 +333,7 @@ class Query(Named, ABC):
 
         Dictionaries get codes of at least int32: a stream may have more groups than one batch has words.
         """
-        fields = [schema.field(name) for name in self.group_columns]
+        fields = [schema.field(name) for name in source_columns(self.by)]
         fields = [field.with_type(with_int32_codes(field.type)) for field in fields]
         if not isinstance(self.by, GroupingSets):
             return fields

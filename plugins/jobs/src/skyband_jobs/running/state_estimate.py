@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 from skyband.config.calendar_lengths import is_ever
-from skyband.queries.grouping_sets import sets_of
+from skyband.queries.grouping_sets import sets_of, source_columns
 from skyband.queries.presentation import presentation_of
 from skyband.windows.schedule import Endless
 
@@ -64,7 +64,7 @@ def state_estimate(job: CheckedJob) -> str | None:
     tells = presentation.expected_state(0.0, 1) is not None
     if job.rows is None or not (tells or _takes_rules(job)):
         return None
-    sample = first_rows(query, job.rows, [query.time, *query.group_columns] if tells else query.columns)
+    sample = first_rows(query, job.rows, [query.time, *source_columns(query.by)] if tells else query.columns)
     span = 0 if sample is None else span_of(query, sample)
     if sample is None or not span:
         return None

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from skyband.errors import Problem
+from skyband.queries.grouping_sets import source_columns
 from skyband.queries.query import Query
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ _BINARY = "UTF8_BINARY"
 def collation_problems(query: Query, schema: "StructType") -> list[Problem]:
     """A problem for each column that distinguishes values by a collation, which may ignore case or blanks."""
     kinds = {field.name: field.dataType for field in schema.fields}
-    named = [("by", name) for name in query.group_columns] + [(each.key, each.column) for each in query.inputs()]
+    named = [("by", name) for name in source_columns(query.by)] + [(each.key, each.column) for each in query.inputs()]
     named += [] if query.source is None else [("source", query.source)]
     problems = []
     for key, column in dict.fromkeys(named):

@@ -18,7 +18,7 @@ class Count(RowAggregate):
 
     Parameters
     ----------
-    none
+    None.
 
     Complexity
     ----------
@@ -33,8 +33,8 @@ class Count(RowAggregate):
     >>> import skyband
     >>> count = skyband.create("row-aggregate", "count")
     >>> count.update(times=[0, 10, 20])
-    >>> count.over(since=[0, 10], until=[21, 20]).to_pylist()
-    [3, 1]
+    >>> count.over(since=[0, 20], until=[20, 21]).to_pylist()
+    [2, 1]
     """
 
     name: ClassVar[str] = "count"
@@ -56,7 +56,7 @@ class Distinct(RowAggregate):
 
     Parameters
     ----------
-    none
+    None.
 
     Complexity
     ----------
@@ -98,7 +98,7 @@ class Share(RowAggregate):
 
     Parameters
     ----------
-    none
+    None.
 
     Complexity
     ----------
@@ -113,7 +113,7 @@ class Share(RowAggregate):
     >>> import skyband
     >>> share = skyband.create("row-aggregate", "share")
     >>> share.update(times=[0, 10, 20, 30], values=[True, False, False, True])
-    >>> share.over(since=[0, 10], until=[31, 30]).to_pylist()
+    >>> share.over(since=[0, 10], until=[20, 30]).to_pylist()
     [0.5, 0.0]
     """
 

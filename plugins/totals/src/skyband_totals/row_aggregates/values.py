@@ -44,7 +44,7 @@ class Max(ValueAggregate):
 
     Parameters
     ----------
-    none
+    None.
 
     Complexity
     ----------
@@ -82,7 +82,7 @@ class Min(ValueAggregate):
 
     Parameters
     ----------
-    none
+    None.
 
     Complexity
     ----------
@@ -180,7 +180,7 @@ class First(ValueAggregate):
 
     Parameters
     ----------
-    none
+    None.
 
     Complexity
     ----------
@@ -217,7 +217,7 @@ class SinceLast(RowAggregate):
 
     Parameters
     ----------
-    none
+    None.
 
     Complexity
     ----------

@@ -29,7 +29,7 @@ EXAMPLES = (
             ]
         },
         rows(3),
-        nullable=("value", "origin", "name"),
+        nullable=("value", "origin", "name", "number"),
     ),
 )
 

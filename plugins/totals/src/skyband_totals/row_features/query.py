@@ -209,11 +209,15 @@ class RowFeatures(Query):
         return (*inputs, *carry_inputs(self.carry))
 
     def check(self, schema: pa.Schema) -> list[Problem]:
-        problems = super().check(schema)
-        if problems:
-            return problems
-        wrong = [(place, problem_in(one.where, schema)) for place, one in enumerate(self.features) if one.where]
-        return [Problem(f"features[{place}].where", problem) for place, problem in wrong if problem is not None]
+        conditions = [
+            (place, one.where)
+            for place, one in enumerate(self.features)
+            if one.where is not None and set(columns_read(one.where)) <= set(schema.names)  # others are missing columns
+        ]
+        wrong = [(place, problem_in(where, schema)) for place, where in conditions]
+        return super().check(schema) + [
+            Problem(f"features[{place}].where", problem) for place, problem in wrong if problem is not None
+        ]
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
         return layout_of(self.all_features, self.unit, batch.schema).encode(batch) | carry_columns(
