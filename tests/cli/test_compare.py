@@ -207,8 +207,9 @@ def test_without_its_reference_a_backend_is_measured_but_not_judged(folder, acme
     assert by_name["exact"]["accuracy"] is None and by_name["exact"]["rows"] == 57
 
 
-@pytest.mark.parametrize("role", installed().roles)
+@pytest.mark.parametrize("role", [role for role in installed().roles if role != "row-aggregate"])
 def test_every_role_is_benchmarked_on_its_own_streams(folder, role):
+    """Of a row-aggregate, a query names several in its keys: they answer different questions."""
     called = folder.call("bench", role, "--rows", 300, "--windows", "20,60", "--json")
     assert called.exit_code == 0, called.stderr
     cases = json.loads(called.stdout)["cases"]

@@ -56,12 +56,22 @@ OTHERS = {
     "sums": ["number"],
     "distinct": ["side"],
     "detections": [{"name": "busy", "key": ["name"], "window": "30 seconds", "at_least": 5}],
+    "against": "previous",
+    "bins": [0.5],
+    "features": [{"of": "max", "column": "number"}],
+    "keys": [["side"]],
+    "rule_columns": ["side"],
     "longest": "1 day",
     "most": 50,
     "key": ["at"],
     "changed": ["at"],
 }
 """For the keys of queries whose own description does not lead to another value, one."""
+OTHERS_OF = {
+    ("quantiles", "distance"): ["ks"],
+    ("detections", "keep"): [{"key": ["side"], "most": 50, "longest": "1 day"}],
+}
+"""The same for keys that other kinds have with other values."""
 
 SOURCES = {"source": "side", "sources": ["left", "right"]}
 NEEDED = {"source": SOURCES, "sources": SOURCES, "idle": SOURCES, "total": {"weight": None, "unit": 1.0}}
@@ -77,6 +87,9 @@ NEEDED_BY = {
     ("heavy-hitters", "most"): {"longest": "1 day", "k": 3},
     ("top-k-workload", "most"): {"longest": "1 day"},
     ("top-k-workload", "repeats"): {"repeats": "best"},
+    ("quantiles", "distance"): {"against": "previous"},
+    ("quantiles", "bins"): {"against": "previous", "distance": ["psi"], "bins": 5},
+    **{("detections", key): {"keys": [["side"], ["name"]]} for key in ("rule_columns", "keep")},
     ("distinct-count", "value"): {"ranges": [[0, 1]]},
     ("distinct-count", "ranges"): {"value": "number"},
     **{("distinct-count", key): {"value": "number"} for key in ("lower", "upper")},
@@ -106,8 +119,8 @@ def ran(asked, table=None, backends=None) -> LocalRun:
 
 def another(query: Query, key: str) -> object:
     """Another value of a key: that of the table, or any that is not its own of a flag, a number or a few words."""
-    if key in OTHERS:
-        return OTHERS[key]
+    if key in OTHERS or (query.kind, key) in OTHERS_OF:
+        return OTHERS_OF.get((query.kind, key), OTHERS.get(key))
     (parameter,) = (one for one in parameters_of(type(query)) if one.name == key)
     value = getattr(query, key)
     if parameter.type == "bool":

@@ -25,6 +25,7 @@ class Detections(_Detections):
         answers: str = ...,
         key: str | Sequence[str] = ...,
         changed: str | Sequence[str] = ...,
+        unit: float = ...,
         carry: str | Sequence[str] = ...,
         keys: Sequence[str | Sequence[str]] = ...,
         rule_columns: str | Sequence[str] = ...,

@@ -109,6 +109,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband.rules.json_rules", "skyband.rules.rules_in_force", "skyband.rules.small_groups_with_rules",
     ),
     "what families share: kernels and roles": (
+        "skyband.kernels.group_numbers",
         "skyband.kernels.k_smallest", "skyband.kernels.mixing", "skyband.kernels.selection",
         "skyband.kernels.sorted_arrays", "skyband.kernels.sorting", "skyband.roles.clock", "skyband.roles.thread_guard",
         "skyband.roles.matcher", "skyband.roles.pair_ranker",

@@ -1,23 +1,21 @@
 """Counts rows by the keys of all rules, and answers the rows that cross a bound."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from skyband.arrays import TIME_MAX, Array, Int64, UInt64
 from skyband.columns.hashing import hash_columns
 from skyband.columns.rows import Rows
-from skyband.columns.rows_behind_answers import carried, carried_values
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.broadcast_state import BroadcastState
 from skyband.groups.processor import GroupProcessor
-from skyband.queries.time_columns import moments
 from skyband.registry import Binding
 from skyband.state_validation import StateReader
 
+from skyband_detect.detections.alerts import Alerts, AnswerTable
 from skyband_detect.detections.coming_rules import ComingRules
 from skyband_detect.detections.conditions import rows_by_condition
 from skyband_detect.detections.counter_rows_kernel import rows_by_counter
@@ -46,22 +44,11 @@ _NEVER = -_FARTHEST
 _NO_KEYS = np.empty(0, np.uint64)
 
 
-class _Alerts(NamedTuple):
-    """Rows that cross the bound of a rule: int64[n] of rows and rules, and numbers."""
-
-    rows: Int64
-    rules: Int64
-    value: Array
-    low: Array
-    high: Array
-    """The bounds are floats or whole numbers; `high` is NaN if only the lower end is known."""
-
-
 class DetectionsProcessor(GroupProcessor):
     """A counter for each condition, key and measure, and the last answers of rules with `silence`."""
 
     def __init__(self, query: "Detections", bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
-        self._query, self._bindings, self._schema = query, bindings, answers
+        self._query, self._bindings = query, bindings
         self._all = query.counters
         self._of_totals = {
             number: total_bounds_of(counter, query.detections, query.unit)
@@ -71,7 +58,7 @@ class DetectionsProcessor(GroupProcessor):
         """What is asked of the counters of numbers."""
         self._fixed = ActiveRules.of(query.detections, self._all.all)
         self._coming: ComingRules | None = None
-        self._carry = [answers.field(name) for name in query.carry]
+        self._table = AnswerTable(query, answers, [answers.field(name) for name in query.carry])
         self._begin()
 
     def listen(self, broadcast: BroadcastState, group: int | None = None) -> None:  # noqa: ARG002
@@ -91,7 +78,7 @@ class DetectionsProcessor(GroupProcessor):
         """For rules with `silence`, the time until which each key is silent."""
         self._silent_until = _NEVER
         below = (below_of(counter, self._query.detections) for counter in self._all.all)
-        self._falling = {n: FallingKeys(*limits, self._carry) for n, limits in enumerate(below) if len(limits[0])}
+        self._falling = {n: FallingKeys(*limits, self._table.carry) for n, limits in enumerate(below) if len(limits[0])}
         """The last rows of keys, for the counters of fixed rules with `below`."""
         self._next_fall: int | None = None
         self._last: int | None = None
@@ -105,7 +92,7 @@ class DetectionsProcessor(GroupProcessor):
             active = self._active
             self._drop_others(active)
             alerts = self._alerts(rows, active, until, fallen)
-            answers = self._answers(rows, active, alerts, fallen)
+            answers = self._table.of(rows, active, alerts, fallen)
             self._last = int(rows.times[-1]) if len(rows) else self._last
             self._pass()
         if self._last is not None and self.next_at <= until:
@@ -164,9 +151,9 @@ class DetectionsProcessor(GroupProcessor):
         tables: list[Any] = [*self._counters, *self._opened.values(), *self._silent.values()]
         return sum(table.nbytes for table in tables)
 
-    def _alerts(self, rows: Rows, active: ActiveRules, until: int, fallen: list[FallenKeys]) -> _Alerts:
+    def _alerts(self, rows: Rows, active: ActiveRules, until: int, fallen: list[FallenKeys]) -> Alerts:
         """The rows that cross, by counter; adds the keys that fall before `until`, for each counter that has such."""
-        pieces = [_Alerts(*[np.empty(0, np.int64)] * 5)]
+        pieces = [Alerts(*[np.empty(0, np.int64)] * 5)]
         begins, all_rows = np.zeros(self._all.bits + 1, np.int64), np.empty(0, np.int64)
         if len(rows):
             bits = np.stack([rows[bits_column(word)] for word in range(self._all.words)])
@@ -185,7 +172,7 @@ class DetectionsProcessor(GroupProcessor):
                 fallen.append(self._falls(active, number, falls, rows, inside, until))
         if active.opened and len(rows):
             pieces += self._of_opened(rows, active, begins, all_rows)
-        alerts = _Alerts(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
+        alerts = Alerts(*(np.concatenate(column) for column in zip(*pieces, strict=True)))
         return self._not_silent(rows, active, alerts)
 
     def _falls(
@@ -196,9 +183,9 @@ class DetectionsProcessor(GroupProcessor):
 
         def columns_of(places: Int64) -> list[pa.Array]:
             own = inside[places]
-            texts = key_texts(key, [self._column(rows, name, own) for name in key], len(own))
-            carry = zip(self._query.carry, self._carry, strict=True)
-            return [texts, *(self._column(rows, name, own).cast(field.type) for name, field in carry)]
+            texts = key_texts(key, [self._table.column(rows, name, own) for name in key], len(own))
+            carry = zip(self._query.carry, self._table.carry, strict=True)
+            return [texts, *(self._table.column(rows, name, own).cast(field.type) for name, field in carry)]
 
         keys = self._keys(rows, key)[inside] if len(inside) else _NO_KEYS
         falling, times = self._falling[number], rows.times[inside]
@@ -211,10 +198,10 @@ class DetectionsProcessor(GroupProcessor):
         rules, times, keys = fallen.rules[stays], fallen.times[stays], fallen.keys[stays]
         return FallenKeys(rules, times, keys, fallen.value[stays], columns)
 
-    def _of_opened(self, rows: Rows, active: ActiveRules, begins: Int64, all_rows: Int64) -> list[_Alerts]:
+    def _of_opened(self, rows: Rows, active: ActiveRules, begins: Int64, all_rows: Int64) -> list[Alerts]:
         """The crossings of the counters that were opened for rules that came."""
         names, first = self._query.carried_names, len(self._all.all)
-        columns = [self._column(rows, name, None) for name in names]
+        columns = [self._table.column(rows, name, None) for name in names]
         batch = pa.RecordBatch.from_arrays([pa.array(rows.times), *columns], names=["", *names])
         meets = dict(rows_by_condition({of[0]: None for of, _ in active.opened if of[0] is not None}, batch))
         with_key = {key: all_rows[slice(*begins[first + n : first + n + 2])] for n, key in enumerate(self._all.coming)}
@@ -242,7 +229,7 @@ class DetectionsProcessor(GroupProcessor):
     def _crossings(
         self, active: ActiveRules, counter: Counter, state: KeyCounter, rows: Rows, inside: Int64,
         values: UInt64 | None, limits: Mapping[str, Int64],
-    ) -> tuple[_Alerts, Falls]:  # fmt: skip
+    ) -> tuple[Alerts, Falls]:  # fmt: skip
         """The crossings at times of their rules, of the rows that a counter counts; and the keys that fall."""
         bounds, times = active.bounds[counter.rules], rows.times[inside]
         keys = self._keys(rows, counter.key)[inside]
@@ -254,11 +241,11 @@ class DetectionsProcessor(GroupProcessor):
         high = np.where(crossings.high == NO_LIMIT, np.nan, crossings.high)
         numbers = (crossings.value, crossings.low, high)
         return (
-            _Alerts(inside[crossings.rows[stays]], rules[stays], *(column[stays] for column in numbers)),
+            Alerts(inside[crossings.rows[stays]], rules[stays], *(column[stays] for column in numbers)),
             crossings.falls,
         )
 
-    def _totals(self, active: ActiveRules, number: int, rows: Rows, inside: Int64) -> _Alerts:
+    def _totals(self, active: ActiveRules, number: int, rows: Rows, inside: Int64) -> Alerts:
         """The times of their rules at which numbers reach a bound, of the rows that a counter counts."""
         counter, times = self._all.all[number], rows.times[inside]
         values = rows[number_column(self._all.numbers.index(counter.numbers))][inside]
@@ -268,9 +255,9 @@ class DetectionsProcessor(GroupProcessor):
         value = reached.value if counter.kind == QUANTILE else worth(reached.value, self._query.unit)
         value = value / reached.sizes if counter.kind == MEAN else value
         stays = (when > active.begins[rules]) & (when <= active.ends[rules])
-        return _Alerts(inside[reached.rows[stays]], rules[stays], *[value[stays]] * 3)
+        return Alerts(inside[reached.rows[stays]], rules[stays], *[value[stays]] * 3)
 
-    def _not_silent(self, rows: Rows, active: ActiveRules, alerts: _Alerts) -> _Alerts:
+    def _not_silent(self, rows: Rows, active: ActiveRules, alerts: Alerts) -> Alerts:
         """The alerts that no `silence` suppresses."""
         if not active.silences or not len(alerts.rows):
             return alerts
@@ -282,7 +269,7 @@ class DetectionsProcessor(GroupProcessor):
             for place in places:
                 own = order[begins[place] : begins[place + 1]]
                 stays[own] = self._spaced(active, place, when[own], keys[alerts.rows[own]])
-        return _Alerts(*(column[stays] for column in alerts))
+        return Alerts(*(column[stays] for column in alerts))
 
     def _spaced(self, active: ActiveRules, place: int, when: Int64, keys: UInt64) -> Array:
         """bool[n]: the answers of a rule for these keys, in order of time, that no `silence` suppresses."""
@@ -298,53 +285,6 @@ class DetectionsProcessor(GroupProcessor):
     def _keys(self, rows: Rows, key: tuple[str, ...]) -> UInt64:
         """uint64[n]: the hash of the key of each row; 0 for the key of no columns."""
         return rows[key_column(self._all.keys.index(key))] if key else np.zeros(len(rows), np.uint64)
-
-    def _answers(
-        self, rows: Rows, active: ActiveRules, alerts: _Alerts, fallen: Sequence[FallenKeys]
-    ) -> pa.RecordBatch | None:
-        pieces = [self._of_rows(rows, active, alerts)] if len(alerts.rows) else []
-        for falls in fallen:
-            numbers = {"value": falls.value, "low": falls.value, "high": falls.value}
-            own = {"time": falls.times, "rule": falls.rules, "key": falls.columns[0], **numbers}
-            pieces += [_answer_columns(own, falls.columns[1:])] if len(falls.times) else []
-        if not pieces:
-            return None
-        table = pa.concat_tables(pieces).combine_chunks()
-        order = pc.sort_indices(table, [(name, "ascending") for name in ("0", "1", "2")])
-        times, rules, *others = (column.combine_chunks() for column in table.take(order).columns)
-        names = pa.array([rule.name for rule in active.rules], pa.string())
-        columns = [moments(times.to_numpy(), self._schema.field("time").type), names.take(rules), *others]
-        return pa.RecordBatch.from_arrays([pa.array(column) for column in columns], schema=self._schema)
-
-    def _of_rows(self, rows: Rows, active: ActiveRules, alerts: _Alerts) -> pa.Table:
-        """The answers that rows stand for, with times and rules as numbers."""
-        crossing = rows.take(alerts.rows)
-        high = pa.array(alerts.high.astype(np.float64), from_pandas=True)  # null for NaN
-        numbers = {"value": alerts.value, "low": alerts.low, "high": high}
-        own = {"time": crossing.times, "rule": alerts.rules, "key": self._key_texts(rows, active, alerts), **numbers}
-        numbered = (self._query.carried_names.index(name) for name in self._query.carry)
-        carry = zip(numbered, self._carry, strict=True)
-        return _answer_columns(own, [carried_values(crossing, number, field.type) for number, field in carry])
-
-    def _key_texts(self, rows: Rows, active: ActiveRules, alerts: _Alerts) -> pa.Array:
-        """string[n]: the key of each alert as JSON."""
-        keys = [rule.key for rule in active.rules]
-        different = list(dict.fromkeys(keys))
-        number = np.array([different.index(key) for key in keys])[alerts.rules]
-        pieces, places = [], []
-        for place, key in enumerate(different):
-            own = np.flatnonzero(number == place)
-            if len(own):
-                pieces.append(key_texts(key, [self._column(rows, name, alerts.rows[own]) for name in key], len(own)))
-                places.append(own)
-        return pa.concat_arrays(pieces).take(pa.array(np.argsort(np.concatenate(places), kind="stable")))
-
-    def _column(self, rows: Rows, name: str, places: Int64 | None) -> pa.Array:
-        """The values of a carried column in these rows; None: in all."""
-        column = rows[carried(self._query.carried_names.index(name))]
-        if places is None:
-            return pa.array(column)
-        return pa.array(column[places]) if isinstance(column, np.ndarray) else column.take(pa.array(places))
 
     def merge(self, other: GroupProcessor) -> None:
         """Add the keys of another shard, which has others."""
@@ -417,10 +357,3 @@ class DetectionsProcessor(GroupProcessor):
         counter.load_state(arrays)
         if counter.now is not None and counter.now > (-_FARTHEST if self._last is None else self._last + later):
             raise SnapshotError(f"contradicts itself: a counter has reached {counter.now}, after the last row")
-
-
-def _answer_columns(own: Mapping[str, Any], carry: Sequence[pa.Array]) -> pa.Table:
-    """The columns of answers, numbers as float64, with the times and rules as int64."""
-    columns = [pa.array(column) for column in own.values()]
-    columns[3:] = [column.cast(pa.float64()) for column in columns[3:]]
-    return pa.Table.from_arrays([*columns, *carry], [str(number) for number in range(len(columns) + len(carry))])

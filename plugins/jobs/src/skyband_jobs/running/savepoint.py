@@ -232,7 +232,10 @@ def _state(path: Path, size: int) -> bytes:
 
 
 def keys_of(query: Query) -> dict[str, Any]:
-    """A query's keys as data, from which `make_query` makes it, with the files that they name read."""
+    """A query's keys as data, from which `make_query` makes it, with the files that they name read.
+
+    A value of a class of its own that is no table of its fields has `to_dict`, which returns the user's table.
+    """
     keys = attrs.asdict(query, filter=lambda entry, value: entry.init and value is not None, value_serializer=_plain)
     return {"kind": query.kind, **keys}
 
@@ -244,6 +247,8 @@ def _plain(_: Any, __: Any, value: Any) -> Any:
         return [value.low, value.high]
     if isinstance(value, GroupingSets):
         return [list(names) for names in value.sets]
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
     return [_plain(None, None, entry) for entry in value] if isinstance(value, list | tuple) else value
 
 

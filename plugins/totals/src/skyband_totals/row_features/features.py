@@ -53,6 +53,15 @@ class Feature:
     windows: tuple[Duration, ...] = ()
     """Its lengths; none: those of the query."""
     parameters: tuple[tuple[str, Any], ...] = ()
+    distribution: str | None = None
+    """The one that brings its aggregate, where the user names it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The table that a user would write, from which an equal one is made."""
+        names = ("of", "name", "column", "where", "distribution")
+        values = {key: getattr(self, key) for key in names if getattr(self, key) is not None}
+        windows = {"windows": [str(window) for window in self.windows]} if self.windows else {}
+        return {**values, **windows, **dict(self.parameters)}
 
     def __repr__(self) -> str:
         """Equal for equal features."""
@@ -110,6 +119,7 @@ def _feature(table: Any) -> Feature:
         values.get("where"),
         windows,
         tuple(sorted(parameters.items())),
+        values.get("distribution"),
     )
 
 
