@@ -16,7 +16,6 @@ import skyband
 from click.testing import CliRunner
 from skyband.cli.commands import group
 from skyband.engines.local import LocalRun
-from skyband.queries import load_query
 from skyband.registry import installed
 
 TESTS = Path(__file__).parents[1]
@@ -80,11 +79,11 @@ def main() -> None:
 
 
 def combinations() -> Iterator[tuple[str, str, str]]:
-    """Every kind of query of ours with every backend of each of its roles."""
-    from families import FAMILIES
+    """Every kind of query of ours with every backend of each role that its example asks."""
+    from families import FAMILIES, family
 
     for kind in FAMILIES:
-        for role in load_query(kind).roles:
+        for role in family(kind).asked_roles:
             for info in installed().backends(role):
                 if "snapshot" not in info.lacks and info.name not in OTHERS:
                     yield kind, role, info.name
