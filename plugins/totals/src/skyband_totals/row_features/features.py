@@ -1,5 +1,6 @@
 """A feature as a user writes it: a table that names an aggregate, a column, windows and a condition."""
 
+from _thread import get_ident
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -69,9 +70,19 @@ class Feature:
         return f"{values | {'windows': [str(window) for window in self.windows]} | dict(self.parameters)}"
 
     def aggregate(self, unit: float | None) -> RowAggregate:
-        """Its aggregate, which has the query's unit if it takes one and names none. It has no rows, and gets none."""
-        cls = _SHORT[self.of] if self.binding is None else cast(type[RowAggregate], self.binding.backend_class)
-        return _aggregate(cls, self.parameters, unit)
+        """Its aggregate, which has the query's unit if it takes one and names none. It has no rows, and gets none.
+
+        One for each thread, since a backend is used by one at a time; do not keep it.
+        """
+        return _aggregate(self._class, self.parameters, unit, get_ident())
+
+    def new_aggregate(self, unit: float | None) -> RowAggregate:
+        """The same, to be kept."""
+        return _new_aggregate(self._class, self.parameters, unit)
+
+    @property
+    def _class(self) -> type[RowAggregate]:
+        return _SHORT[self.of] if self.binding is None else cast(type[RowAggregate], self.binding.backend_class)
 
     def storage(self, kind: pa.DataType, unit: float | None) -> Storage | None:
         """How its column, of this type, is kept; None if only times are."""
@@ -196,7 +207,15 @@ def _aggregate_faults(of: str, values: Mapping[str, Any]) -> list[tuple[str, str
 
 
 @lru_cache(maxsize=512)
-def _aggregate(cls: type[RowAggregate], parameters: tuple[tuple[str, Any], ...], unit: float | None) -> RowAggregate:
+def _aggregate(
+    cls: type[RowAggregate], parameters: tuple[tuple[str, Any], ...], unit: float | None, _thread: int
+) -> RowAggregate:
+    return _new_aggregate(cls, parameters, unit)
+
+
+def _new_aggregate(
+    cls: type[RowAggregate], parameters: tuple[tuple[str, Any], ...], unit: float | None
+) -> RowAggregate:
     own = dict(parameters)
     if unit is not None and "unit" not in own and hasattr(cls, "unit"):
         own["unit"] = unit

@@ -43,7 +43,7 @@ class WindowValues:
         self._layout, self._before = layout, query.before
         self._lengths = np.array(sorted({window.length for window in query.all_windows}), np.int64)
         place = {int(length): number for number, length in enumerate(self._lengths)}
-        self._aggregates = [feature.aggregate(query.unit) for feature in features]
+        self._aggregates = [feature.new_aggregate(query.unit) for feature in features]
         self._windows = [
             np.array([place[window.length] for window in feature.windows or query.windows]) for feature in features
         ]
