@@ -126,7 +126,7 @@ class OverflowingWindow(Reference):
 
 
 class MoreThanTheThreshold(Reference):
-    """What is exactly as similar as the threshold is no match."""
+    """What is exactly as similar as the threshold does not match."""
 
     def near(self, value: float) -> bool:
         return self.threshold is None or value > self.threshold

@@ -234,7 +234,7 @@ def _state(path: Path, size: int) -> bytes:
 def keys_of(query: Query) -> dict[str, Any]:
     """A query's keys as data, from which `make_query` makes it, with the files that they name read.
 
-    A value of a class of its own that is no table of its fields has `to_dict`, which returns the user's table.
+    An object whose fields differ from the keys that users write has `to_dict`, which returns those keys.
     """
     keys = attrs.asdict(query, filter=lambda entry, value: entry.init and value is not None, value_serializer=_plain)
     return {"kind": query.kind, **keys}
