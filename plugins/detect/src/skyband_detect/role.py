@@ -5,11 +5,12 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
-from skyband.arrays import Array, Int64, UInt64, column, never_back, whole
+from attrs import define
+from skyband.arrays import Array, Int64, UInt64, column, whole
 from skyband.config.parameters import choice, integer
-from skyband.errors import InputError, SnapshotError
-from skyband.roles import Backend
+from skyband.errors import InputError
+
+from skyband_detect.keyed_clock import KeyedClock
 
 ROWS, DISTINCT, UNSEEN = "rows", "distinct", "unseen"
 LONGEST = 2**61
@@ -72,7 +73,7 @@ NO_CROSSINGS = Crossings(_NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, _NO
 
 
 @define(eq=False)
-class KeyCounter(Backend):
+class KeyCounter(KeyedClock):
     """Finds the rows that bring a key to a bound, for several windows and bounds at once.
 
     The measure of a key at a time t is over the rows of the key at times in (t - window, t]: the number of "rows", or
@@ -96,14 +97,6 @@ class KeyCounter(Backend):
     longest: int = integer(at_least=1, at_most=LONGEST, help="the longest window, in units of time")
     measure: str = choice(ROWS, DISTINCT, UNSEEN, default=ROWS, help="what is counted for each key")
     most: int = integer(1, at_least=1, at_most=MOST, help="the largest bound")
-
-    _now: int | None = field(default=None, init=False)
-    _last: int | None = field(default=None, init=False)
-
-    @property
-    def now(self) -> int | None:
-        """The time reached; None before the first row."""
-        return self._now
 
     def update(
         self,
@@ -139,16 +132,6 @@ class KeyCounter(Backend):
         self._now = self._last = int(moments[-1])
         return crossings
 
-    def advance(self, now: int) -> None:
-        """Move `now` forward; idempotent. Rows that no window can reach from here on are forgotten."""
-        moment = whole("now", now)
-        if abs(moment) > 2 * LONGEST:
-            raise InputError("now", f"must be from -2**62 to 2**62 (got {moment})")
-        if self._now is not None and moment < self._now:
-            raise InputError("now", f"{moment} is before {self._now}, the time already reached; times never go back")
-        if moment != self._now:
-            self._now = moment
-
     def falls(self, until: int, windows: npt.ArrayLike, below: npt.ArrayLike) -> Falls:
         """The keys that fall below bounds at moments after `now` and up to `until`, if no row comes until then.
 
@@ -174,8 +157,7 @@ class KeyCounter(Backend):
         """
         self._check_alike(other)
         if other._now is not None:
-            self._now = other._now if self._now is None else max(self._now, other._now)
-            self._last = max((last for last in (self._last, other._last) if last is not None), default=None)
+            self._reach(other)
             self._merge(other)
 
     @abstractmethod
@@ -230,28 +212,6 @@ class KeyCounter(Backend):
         _check_range("fall_windows", lengths, self.longest, "longest")
         _check_range("below", bounds, self.most, "most")
         return Below(lengths, bounds)
-
-    def _check_times(self, times: Int64) -> None:
-        never_back("times", times, self._now)
-        if not len(times):
-            return
-        if times[0] == self._last:
-            raise InputError("times", f"{self._last} was in an earlier call: give all rows of one time together", 0)
-        for row in (0, -1):
-            if abs(int(times[row])) > 2 * LONGEST:
-                raise InputError("times", f"must be from -2**62 to 2**62 (got {int(times[row])})", row % len(times))
-
-    # `now` and the time of the last row, for `_state`.
-    def _clock(self) -> dict[str, Array]:
-        return {"clock": np.array([moment for moment in (self._now, self._last) if moment is not None], np.int64)}
-
-    # Sets the clock to the result of `_clock`. Raises SnapshotError if it is impossible.
-    def _set_clock(self, clock: Array) -> None:
-        moments = clock.tolist()
-        late = len(moments) == 2 and moments[1] > moments[0]
-        if len(moments) > 2 or late or any(abs(moment) > 2 * LONGEST for moment in moments):
-            raise SnapshotError(f"of {self.role}/{self.name} holds the clock {moments}, which is impossible")
-        self._now, self._last = (*moments, None, None)[:2]
 
 
 def _check_range(name: str, numbers: Int64, most: int, limit: str) -> None:

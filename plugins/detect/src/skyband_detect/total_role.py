@@ -5,12 +5,12 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
-from skyband.arrays import Array, Int64, UInt64, column, never_back, whole
+from attrs import define
+from skyband.arrays import Array, Int64, UInt64, column
 from skyband.config.parameters import choice, integer, number
-from skyband.errors import InputError, SnapshotError
-from skyband.roles import Backend
+from skyband.errors import InputError
 
+from skyband_detect.keyed_clock import KeyedClock
 from skyband_detect.role import LONGEST
 
 SUM, MEAN, QUANTILE = "sum", "mean", "quantile"
@@ -48,7 +48,7 @@ NO_TIMES = Reached(_NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS, _NO_NUMBERS)
 
 
 @define(eq=False)
-class KeyTotal(Backend):
+class KeyTotal(KeyedClock):
     """Finds the times at which the values of a key in a window reach a bound, for several windows and bounds at once.
 
     The values of a key at a time t are those of its rows at times in (t - window, t], all rows of t among them. A bound
@@ -70,14 +70,6 @@ class KeyTotal(Backend):
     longest: int = integer(at_least=1, at_most=LONGEST, help="the longest window, in units of time")
     measure: str = choice(SUM, MEAN, QUANTILE, default=SUM, help="what is computed from the values of each key")
     limit: float = number(0.0, help="for quantiles: the value that a quantile must reach")
-
-    _now: int | None = field(default=None, init=False)
-    _last: int | None = field(default=None, init=False)
-
-    @property
-    def now(self) -> int | None:
-        """The time reached; None before the first row."""
-        return self._now
 
     def update(
         self,
@@ -116,15 +108,6 @@ class KeyTotal(Backend):
         self._now = self._last = int(moments[-1])
         return reached
 
-    def advance(self, now: int) -> None:
-        """Move `now` forward; idempotent. Rows that no window can reach from here on are forgotten."""
-        moment = whole("now", now)
-        if abs(moment) > 2 * LONGEST:
-            raise InputError("now", f"must be from -2**62 to 2**62 (got {moment})")
-        if self._now is not None and moment < self._now:
-            raise InputError("now", f"{moment} is before {self._now}, the time already reached; times never go back")
-        self._now = moment
-
     def merge(self, other: Self) -> None:
         """Become the backend of both streams; `other` is unchanged, and `now` is the later of the two.
 
@@ -134,8 +117,7 @@ class KeyTotal(Backend):
         if self.measure != QUANTILE and self._magnitude() + other._magnitude() > FULL:
             raise InputError("other", "the values of both longest windows add up to more than 2**62 units")
         if other._now is not None:
-            self._now = other._now if self._now is None else max(self._now, other._now)
-            self._last = max((last for last in (self._last, other._last) if last is not None), default=None)
+            self._reach(other)
             self._merge(other)
 
     @abstractmethod
@@ -176,28 +158,6 @@ class KeyTotal(Backend):
         if flags.dtype != np.bool_ or flags.shape != lengths.shape:
             raise InputError("each", f"must be {count} truth values, one for each window")
         return TotalBounds(lengths, bounds, parts, fewest, np.ascontiguousarray(flags))
-
-    def _check_times(self, times: Int64) -> None:
-        never_back("times", times, self._now)
-        if not len(times):
-            return
-        if times[0] == self._last:
-            raise InputError("times", f"{self._last} was in an earlier call: give all rows of one time together", 0)
-        for row in (0, -1):
-            if abs(int(times[row])) > 2 * LONGEST:
-                raise InputError("times", f"must be from -2**62 to 2**62 (got {int(times[row])})", row % len(times))
-
-    # `now` and the time of the last row, for `_state`.
-    def _clock(self) -> dict[str, Array]:
-        return {"clock": np.array([moment for moment in (self._now, self._last) if moment is not None], np.int64)}
-
-    # Sets the clock to the result of `_clock`. Raises SnapshotError if it is impossible.
-    def _set_clock(self, clock: Array) -> None:
-        moments = clock.tolist()
-        late = len(moments) == 2 and moments[1] > moments[0]
-        if len(moments) > 2 or late or any(abs(moment) > 2 * LONGEST for moment in moments):
-            raise SnapshotError(f"of {self.role}/{self.name} holds the clock {moments}, which is impossible")
-        self._now, self._last = (*moments, None, None)[:2]
 
 
 def _for_each(name: str, numbers: Any, count: int, default: int | None) -> Int64:

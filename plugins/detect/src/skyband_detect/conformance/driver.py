@@ -13,10 +13,10 @@ from skyband_detect.conformance import trials
 from skyband_detect.conformance.oracle import KeyCounterOracle
 from skyband_detect.conformance.plain_data import asks_of, at, push, rows_of
 from skyband_detect.conformance.streams import MomentStream, bursts, steady, stream, tiny
-from skyband_detect.role import DISTINCT, LONGEST, ROWS, UNSEEN
+from skyband_detect.keyed_clock import FARTHEST
+from skyband_detect.role import DISTINCT, ROWS, UNSEEN
 
 STEADY_ROWS = 16_000
-FARTHEST = 2 * LONGEST
 
 
 class KeyCounterDriver(Driver):

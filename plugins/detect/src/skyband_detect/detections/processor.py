@@ -32,6 +32,7 @@ from skyband_detect.detections.falling_keys import FallenKeys, FallingKeys
 from skyband_detect.detections.key_texts import key_texts
 from skyband_detect.detections.units import worth
 from skyband_detect.detections.versions import ActiveRules, Opening, Silence
+from skyband_detect.keyed_clock import FARTHEST
 from skyband_detect.newest.last_times import LastTimes
 from skyband_detect.role import NO_FALLS, NO_LIMIT, Falls, KeyCounter
 from skyband_detect.total_role import MEAN, QUANTILE
@@ -39,8 +40,7 @@ from skyband_detect.total_role import MEAN, QUANTILE
 if TYPE_CHECKING:
     from skyband_detect.detections.query import Detections
 
-_FARTHEST = 2**62
-_NEVER = -_FARTHEST
+_NEVER = -FARTHEST
 _NO_KEYS = np.empty(0, np.uint64)
 
 
@@ -144,7 +144,7 @@ class DetectionsProcessor(GroupProcessor):
 
     def _silent_keys(self, silence: Silence) -> tuple[UInt64, Int64]:
         """The keys that are still silent, ascending, and until when."""
-        return self._silent[silence].entries(-_FARTHEST if self._last is None else self._last + 1)
+        return self._silent[silence].entries(-FARTHEST if self._last is None else self._last + 1)
 
     @property
     def nbytes(self) -> int:
@@ -300,7 +300,7 @@ class DetectionsProcessor(GroupProcessor):
                 self._opened[opening] = counter
         for silence, times in other._silent.items():
             both = self._silent.setdefault(silence, LastTimes())
-            both_keys, both_times = zip(both.entries(-_FARTHEST), times.entries(-_FARTHEST), strict=True)
+            both_keys, both_times = zip(both.entries(-FARTHEST), times.entries(-FARTHEST), strict=True)
             both.load(np.concatenate(both_keys), np.concatenate(both_times))
         self._silent_until = max(self._silent_until, other._silent_until)
         self._last = max((last for last in (self._last, other._last) if last is not None), default=None)
@@ -326,7 +326,7 @@ class DetectionsProcessor(GroupProcessor):
 
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self._last = header["last"]
-        if self._last is not None and (type(self._last) is not int or abs(self._last) > _FARTHEST):
+        if self._last is not None and (type(self._last) is not int or abs(self._last) > FARTHEST):
             raise SnapshotError(f"contradicts itself: {self._last!r} is not the time of a row")
         for number, counter in enumerate(self._counters):
             falls = counter.longest if number in self._falling else 0
@@ -344,9 +344,9 @@ class DetectionsProcessor(GroupProcessor):
         state = StateReader(arrays)
         for number, (name, key, life) in enumerate(header["silent"]):
             keys = state.ascending(f"silent.{number}.keys", dtype=np.uint64, strictly=True)
-            least = -_FARTHEST if self._last is None else self._last + 1
+            least = -FARTHEST if self._last is None else self._last + 1
             until = state.column(
-                f"silent.{number}.until", np.int64, len(keys), at_least=least, at_most=2 * _FARTHEST - 1
+                f"silent.{number}.until", np.int64, len(keys), at_least=least, at_most=2 * FARTHEST - 1
             )
             self._silent[name, tuple(key), life] = table = LastTimes()
             table.load(keys, until)
@@ -355,5 +355,5 @@ class DetectionsProcessor(GroupProcessor):
     def _load(self, counter: KeyCounter, arrays: Mapping[str, Array], later: int = 0) -> None:
         """Load a counter, which has reached at most so much more than the last row."""
         counter.load_state(arrays)
-        if counter.now is not None and counter.now > (-_FARTHEST if self._last is None else self._last + later):
+        if counter.now is not None and counter.now > (-FARTHEST if self._last is None else self._last + later):
             raise SnapshotError(f"contradicts itself: a counter has reached {counter.now}, after the last row")

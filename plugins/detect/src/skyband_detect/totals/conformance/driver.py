@@ -9,9 +9,10 @@ from skyband import BackendInfo
 from skyband_specs.driver import Case, Driver, Trial, advances
 from skyband_specs.memoized_oracle import answer_once
 
-from skyband_detect.conformance.driver import FARTHEST, STEADY_ROWS, probe, probe_times
+from skyband_detect.conformance.driver import STEADY_ROWS, probe, probe_times
 from skyband_detect.conformance.plain_data import at
 from skyband_detect.conformance.streams import MomentStream, bursts, steady, stream, tiny
+from skyband_detect.keyed_clock import FARTHEST
 from skyband_detect.total_role import BILLION, FULL, QUANTILE, SUM
 from skyband_detect.totals.conformance import trials
 from skyband_detect.totals.conformance.oracle import KeyTotalOracle
