@@ -41,16 +41,16 @@ class RowAggregate(Backend):
     Groups, nulls, conditions, late rows and when a window begins are the concern of row-features, which calls `_over`
     for all groups together. So a table, a stream and a training set have the same values, to the last bit.
 
-    `keeps` says what it needs of a row, and so what it gets in `items`: "number", a `Numbers` to calculate with,
-    exactly; "value", a `Values` to compare and return; "hash", `Hashes` that distinguish values; "condition", bool[n],
-    whether its `where` holds; "rows", their number only. Values that are null are left out before.
+    `keeps` says what it needs of a row, and so what it gets in `items`: "value", the default, a `Values` to compare and
+    return; "number", a `Numbers` to calculate with, exactly; "hash", `Hashes` that distinguish values; "condition",
+    bool[n], whether its `where` holds; "rows", their number only. Values that are null are left out before.
 
     Alone, an aggregate holds the rows of one group: `update` adds rows, `forget` removes old ones, and `over` asks
     for windows. row-features does not use these.
     """
 
     role: ClassVar[str] = "row-aggregate"
-    keeps: ClassVar[str]
+    keeps: ClassVar[str] = VALUE
     """"number", "value", "hash", "condition" or "rows"."""
 
     _times: Int64 = field(factory=lambda: np.empty(0, np.int64), init=False)

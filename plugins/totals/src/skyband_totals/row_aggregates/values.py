@@ -14,7 +14,7 @@ from skyband.arrays import Array, Int64
 from skyband.config.parameters import checked, integer
 
 from skyband_totals.row_aggregates.kept_values import Values
-from skyband_totals.row_aggregates.role import ROWS, VALUE, RowAggregate
+from skyband_totals.row_aggregates.role import ROWS, RowAggregate
 
 MOST_LAST = 1000
 """The most values of a list."""
@@ -24,8 +24,6 @@ _SECOND = 1_000_000
 @define(eq=False)
 class ValueAggregate(RowAggregate):
     """An aggregate that is one of the values."""
-
-    keeps: ClassVar[str] = VALUE
 
     def gives(self, kind: pa.DataType) -> pa.DataType:
         return kind

@@ -27,16 +27,16 @@ KEYS = ("of", "column", "where", "windows", "name", "distribution")
 """The keys of a feature; others are parameters of its aggregate."""
 _WRONG = 'must be a list of tables, such as [{ of = "max", column = "paid" }]'
 _OF = {
-    "avg": "mean",
-    "average": "mean",
-    "stddev": "std",
-    "stdev": "std",
-    "var": "variance",
-    "nunique": "distinct",
-    "count_distinct": "distinct",
-    "since_last": "since-last",
-    "median": 'quantile", q = 0.5',
-    "percentile": 'quantile", q = 0.95',
+    "avg": '"mean"',
+    "average": '"mean"',
+    "stddev": '"std"',
+    "stdev": '"std"',
+    "var": '"variance"',
+    "nunique": '"distinct"',
+    "count_distinct": '"distinct"',
+    "since_last": '"since-last"',
+    "median": '"quantile", q = 0.5',
+    "percentile": '"quantile", q = 0.95',
 }
 """Names that other tools use."""
 
@@ -187,7 +187,7 @@ def _window_faults(windows: Any) -> list[tuple[str, str]]:
 def _aggregate_faults(of: str, values: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What is wrong with the aggregate's name, its parameters, or what it is asked about."""
     if of in _OF:
-        return [("of", f'is not an aggregate here: use of = "{_OF[of]}" (got {of!r})')]
+        return [("of", f"is not an aggregate here: use of = {_OF[of]} (got {of!r})")]
     parameters = {key: value for key, value in values.items() if key not in KEYS}
     try:
         names = [info.name for info in installed().backends(ROLE)]
