@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from attrs import field, frozen
 
@@ -88,7 +88,12 @@ class QueryInfo:
     examples: "package.module:NAME" of a `skyband.queries.example.QueryExample` or a tuple of them, imported only to
     verify or describe the query; None if there are none, so that it cannot be verified.
     presentation: "package.module:Class" of its `skyband.queries.presentation.QueryPresentation`, imported by commands.
+    reader: "package.module:Class" of the `AnsweringReader` of states that are of the query itself, not of a backend;
+    their header has the role "query" and the kind as name.
     """
+
+    role: ClassVar[str] = "query"
+    lacks: ClassVar[Mapping[str, str]] = {"merge": "a query's own states are asked together instead"}
 
     kind: str
     factory: str
@@ -96,15 +101,16 @@ class QueryInfo:
     api: int = FIRST_API
     examples: str | None = None
     presentation: str | None = None
+    reader: str | None = None
 
     def __attrs_post_init__(self) -> None:
-        if problems := _name_problems(self, ("kind",), ("summary",), ("examples", "presentation")):
+        if problems := _name_problems(self, ("kind",), ("summary",), ("examples", "presentation", "reader")):
             raise ConfigError(*problems)
 
     @property
     def key(self) -> str:
         """The query's full name, `query/kind`."""
-        return f"query/{self.kind}"
+        return f"{self.role}/{self.kind}"
 
 
 @frozen

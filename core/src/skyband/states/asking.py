@@ -51,6 +51,7 @@ def ask_states(name: str, states: Sequence[State], window: WindowRequest, values
         message = f"holds the state of {states[0].key}, which does not answer {name}"
         raise SnapshotError(f"{message} (it answers {', '.join(questions) or 'nothing'})")
     question = questions[name].make(values)
+    check_window(question, window)
     argument = "last" if window.since is None else "since"
     if question.of_pairs:
         check_alike(states, "right")
@@ -61,6 +62,13 @@ def ask_states(name: str, states: Sequence[State], window: WindowRequest, values
         since = window.within(common_coverage(states), max(state.floor for state in states))
         moments = [since] * len(states)
     return answer(question, states, moments, argument)
+
+
+def check_window(question: Question, window: WindowRequest) -> None:
+    """Raise InputError for a window, if the question has its own."""
+    if question.own_windows and window != WindowRequest():
+        name = "last" if window.since is None else "since"
+        raise InputError(name, f"{question.name} has the windows of the query that made the state: leave it out")
 
 
 def answer(question: Question, states: Sequence[State], since: Sequence[int], argument: str) -> Any:

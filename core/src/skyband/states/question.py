@@ -41,6 +41,8 @@ class Question(ABC):
     of_pairs: ClassVar[bool] = False
     """Whether it compares two states, each with a window up to its own moment; otherwise the rows of several states are
     counted together, over one window."""
+    own_windows: ClassVar[bool] = False
+    """Whether its windows are those of the query that made the state, so that `since` and `last` are refused."""
     each: ClassVar[tuple[str, ...]] = ()
     """A parameter that can be repeated on the command line: one answer for each, and a column that says which."""
     whole_numbers: ClassVar[bool] = False

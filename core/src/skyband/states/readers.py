@@ -8,7 +8,7 @@ from attrs import field, frozen
 
 from skyband.errors import SnapshotError
 from skyband.registry import Registry, installed
-from skyband.registry.info import BackendInfo
+from skyband.registry.info import BackendInfo, QueryInfo
 from skyband.registry.install_hints import comes_with
 from skyband.registry.module_import import load, load_class
 from skyband.roles.answering_reader import AnsweringReader
@@ -18,8 +18,8 @@ from skyband.roles.answering_reader import AnsweringReader
 class Readers:
     """The backends whose states can be read. Plain data: workers need not have the plugins' entry points."""
 
-    infos: Mapping[str, BackendInfo]
-    """Backends by `role/name`."""
+    infos: Mapping[str, BackendInfo | QueryInfo]
+    """Backends by `role/name`, and queries with states of their own by `query/kind`."""
     restoring: Mapping[str, str] = field(factory=dict)
     """By role, the reader for backends that name none, `RoleInfo.reader`."""
 
@@ -28,8 +28,8 @@ class Readers:
         """Readers for the backends installed here."""
         return installed_readers()
 
-    def info(self, role: Any, name: Any) -> BackendInfo:
-        """Raises SnapshotError for a backend that is not installed, or whose states cannot be read."""
+    def info(self, role: Any, name: Any) -> BackendInfo | QueryInfo:
+        """Raises SnapshotError for a backend or query that is not installed, or whose states cannot be read."""
         key = f"{role}/{name}"
         if key in self.infos:
             return self.infos[key]
@@ -39,7 +39,7 @@ class Readers:
             raise SnapshotError(f"holds the state of {key}, which no installed plugin can read{hint}")
         raise SnapshotError(f"holds {key}, which is not installed (installed: {', '.join(installed_keys)})")
 
-    def reader(self, info: BackendInfo) -> type[AnsweringReader]:
+    def reader(self, info: BackendInfo | QueryInfo) -> type[AnsweringReader]:
         """The class that reads a backend's states. Raises PluginError if it cannot be imported."""
         if info.reader is not None:
             return _reader_class(info.key, info.reader)
@@ -61,4 +61,5 @@ def installed_readers() -> Readers:
 def _readers_of(registry: Registry) -> Readers:
     restoring = {role.name: role.reader for role in registry.roles.values() if role.reader is not None}
     infos = [info for info in registry.backends() if info.reader is not None or info.role in restoring]
-    return Readers({info.key: info for info in infos}, restoring)
+    queries = [info for info in registry.queries.usable.values() if info.reader is not None]
+    return Readers({info.key: info for info in (*infos, *queries)}, restoring)

@@ -10,7 +10,7 @@ from skyband import snapshot
 from skyband.arrays import TIME_MIN, Array
 from skyband.config.durations import length_text
 from skyband.errors import ConfigError, InputError, PluginError, SnapshotError
-from skyband.registry.info import BackendInfo
+from skyband.registry.info import BackendInfo, QueryInfo
 from skyband.registry.module_import import cause
 from skyband.roles.answering_reader import AnsweringReader
 from skyband.states.coverage import HEADER, Coverage
@@ -22,7 +22,8 @@ from skyband.states.readers import Readers, installed_readers
 class State:
     """A state: its backend, the window it covers, and a reader."""
 
-    info: BackendInfo
+    info: BackendInfo | QueryInfo
+    """The query, for a state of its own."""
     parameters: dict[str, Any]
     covers: Coverage | None
     nbytes: int
@@ -130,7 +131,10 @@ def encode_state(role: str, name: str, parameters: Mapping[str, Any], state: Map
 
 
 def _read_arrays(
-    cls: Callable[..., AnsweringReader], info: BackendInfo, parameters: dict[str, Any], arrays: Mapping[str, Array]
+    cls: Callable[..., AnsweringReader],
+    info: BackendInfo | QueryInfo,
+    parameters: dict[str, Any],
+    arrays: Mapping[str, Array],
 ) -> AnsweringReader:
     """The reader of a state. Raises SnapshotError if the state contradicts itself."""
     try:

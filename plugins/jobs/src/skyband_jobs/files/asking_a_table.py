@@ -10,7 +10,7 @@ from attrs import frozen
 from skyband.config.literals import literal
 from skyband.config.parameters import Parameter
 from skyband.errors import InputError, suggest
-from skyband.states.asking import answer, questions_of, reader_class_of, row_of
+from skyband.states.asking import answer, check_window, questions_of, reader_class_of, row_of
 from skyband.states.compatibility import common_coverage
 from skyband.states.coverage import Coverage
 from skyband.states.functions import questions
@@ -106,6 +106,8 @@ def ask_table(
         raise InputError("by", f"names a column twice (got {', '.join(by)})")
     at_moment, groups = table.as_of(None if at is None else moment_named("at", at))
     questions = _questions_with(_question_class(groups[0].state, question, values), values)
+    for window in windows:
+        check_window(questions[0][0], window)
     moment = _moment_of([each.state for each in groups], at_moment)
     named = list(by) if by else table.grouping
     parts: dict[tuple[Any, ...], list[State]] = {}
