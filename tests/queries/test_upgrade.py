@@ -91,6 +91,8 @@ NEEDED_BY = {
     ("quantiles", "bins"): {"against": "previous", "distance": ["psi"], "bins": 5},
     **{("detections", key): {"keys": [["side"], ["name"]]} for key in ("rule_columns", "keep")},
     ("distinct-count", "value"): {"ranges": [[0, 1]]},
+    ("row-features", "emit"): {"every": "5 seconds", "carry": []},
+    ("row-features", "every"): {"emit": "state", "carry": []},
     ("distinct-count", "ranges"): {"value": "number"},
     **{("distinct-count", key): {"value": "number"} for key in ("lower", "upper")},
     **{(kind, key): {"size": None} for kind in ("uncertain-sum", "uncertain-join") for key in ("window", "delta")},

@@ -73,4 +73,6 @@ class RowFeatures(_RowFeatures):
         distinct: str | Sequence[str] = ...,
         carry: str | Sequence[str] = ...,
         features: Sequence[Mapping[str, Any]] = ...,
+        emit: str | None = None,
+        every: str | Duration | None = None,
     ) -> None: ...

@@ -127,5 +127,6 @@ def skyband_queries() -> list[QueryInfo]:
             "for each row, the number of rows, sums and distinct values just before it",
             examples="skyband_totals.row_features.examples:EXAMPLES",
             presentation="skyband_totals.presentation:RowFeaturesPresentation",
+            reader="skyband_totals.row_features.state_reader:FeaturesReader",
         ),
     ]

@@ -39,3 +39,7 @@ class RowFeaturesPresentation(QueryPresentation[RowFeatures]):
         rows = max(1.0, rate * self.query.span)
         columns = {(feature.column, feature.aggregate(None).keeps) for feature in self.query.all_features}
         return rows, groups * rows * _ROW_BYTES * len(columns)
+
+    def readable(self, answers: pa.Table) -> pa.Table:
+        """The answers, with sizes instead of states."""
+        return emitted_states.summarised(answers) if self.query.gives_states else answers

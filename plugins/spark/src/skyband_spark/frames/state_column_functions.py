@@ -5,6 +5,7 @@ integer is its start, null is all that the state covers. A question's parameters
 those at the end may be omitted.
 """
 
+import json
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -21,6 +22,7 @@ from skyband.states.question import Question
 from skyband.states.readers import Readers
 from skyband.states.since_or_last import WindowRequest
 from skyband.states.state import read_state, state_bytes
+from skyband_jobs.formats.json_rows import json_value
 
 PREFIX = "skyband_"
 DESCRIPTION = (
@@ -36,7 +38,9 @@ def question_udf(question: type[Question]) -> Any:
     column of windows, is null, and for an empty array. A null parameter counts as omitted.
     """
     readers = Readers.installed()
-    name, result, leading = question.name, question.result, 2 if question.of_pairs else 1
+    name, leading = question.name, 2 if question.of_pairs else 1
+    has_names = not pa.types.is_struct(question.result) or question.result.num_fields > 0
+    result = question.result if has_names else pa.string()  # names that differ by state: JSON
     objects = question.objects
     ranges = [(one.name, one.type == "range") for one in question.parameters()]
 
@@ -169,7 +173,7 @@ def _plain(answer: Any, kind: pa.DataType, objects: str | None = None) -> Any:
         return answer.to_pylist()
     if isinstance(answer, tuple) and pa.types.is_struct(kind):
         return {field.name: _plain(value, field.type) for field, value in zip(kind, answer, strict=True)}
-    return answer
+    return json.dumps(json_value(answer), default=str) if isinstance(answer, dict) else answer
 
 
 def _union(column: pa.Array, readers: Readers) -> bytes | None:

@@ -31,6 +31,12 @@ EXAMPLES = (
         rows(3),
         nullable=("value", "origin", "name", "number"),
     ),
+    QueryExample(
+        {**_KEYS, "windows": ["20 seconds", "1 minute"], "distinct": ["origin"], "emit": "state", "every": "10 seconds"}
+        | {"features": [{"of": "mean", "column": "value"}, {"of": "last", "column": "name"}]},
+        rows(4),
+        nullable=("value", "origin", "name"),
+    ),
 )
 
 JOB = JobExample(

@@ -15,12 +15,18 @@ class RowFeaturesExecution(Execution[RowFeatures]):
     """Runs row-features."""
 
     def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> GroupProcessor:  # noqa: ARG002
+        if self.query.emit is not None:
+            from skyband_totals.row_features.emitted_states_processor import StatesProcessor
+
+            return StatesProcessor(self.query, answers, self._source)
         from skyband_totals.row_features.processor import FeaturesProcessor  # on use, because it loads numba
 
         return FeaturesProcessor(self.query, answers, self._source)
 
-    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups:  # noqa: ARG002
-        """All groups, however large, because a group costs as much as its rows."""
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> SmallGroups | None:  # noqa: ARG002
+        """All groups, however large, because a group costs as much as its rows; none if each gives states."""
+        if self.query.emit is not None:
+            return None
         from skyband_totals.row_features.features_table import FeaturesTable
 
         return FeaturesTable(self.query, answers, self._source)

@@ -15,7 +15,7 @@ from skyband.groups.small_groups.host import SmallGroupAnswers
 from skyband.groups.small_groups.per_row import NO_KEYS, SmallGroupsPerRow
 from skyband.queries.time_columns import moments
 
-from skyband_totals.row_aggregates.storages import OUTSIDE, REASONS, check_entries
+from skyband_totals.row_aggregates.storages import check_entries
 from skyband_totals.row_features.layout import layout_of
 from skyband_totals.row_features.window_values import Questions, WindowValues
 
@@ -73,7 +73,7 @@ class FeaturesTable(SmallGroupsPerRow):
             {name: column_ops.pick(column, stays) for name, column in columns.items()},
         )
         self._due = min(self._due, int(last.min()) + self._span)
-        self._count_invalid_values(rows)
+        self._dropped += self._layout.rows_by_reason(rows)
         answers = self._answers(rows, owners, columns, owners[order >= old])
         return SmallGroupAnswers(answers, np.repeat(keys, stops - starts), NO_KEYS, ())
 
@@ -83,13 +83,6 @@ class FeaturesTable(SmallGroupsPerRow):
         kinds = self._schema.types[len(arrays) :]
         arrays += [carried_values(rows, number, kind) for number, kind in enumerate(kinds)]
         return pa.RecordBatch.from_arrays(arrays, schema=self._schema)
-
-    def _count_invalid_values(self, rows: Rows) -> None:
-        codes = [one.storage.codes(self._layout.parts(one, rows)) for one in self._layout.items]
-        some = [of_column for of_column in codes if of_column is not None and (of_column > OUTSIDE).any()]
-        if some:
-            for code, why in REASONS.items():
-                self._dropped[why] += int(np.any([of_column == code for of_column in some], axis=0).sum())
 
     def take_dropped(self) -> Mapping[str, int]:
         dropped, self._dropped = self._dropped, Counter()

@@ -1,5 +1,6 @@
 """What row-features keeps of each row: the columns and conditions of its features, each once."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 from attrs import frozen
 from skyband_expressions.row_conditions import rows_that_meet
 
-from skyband_totals.row_aggregates.storages import Storage, encoded
+from skyband_totals.row_aggregates.storages import OUTSIDE, REASONS, Storage, encoded
 from skyband_totals.row_features.features import Feature
 
 if TYPE_CHECKING:
@@ -67,6 +68,16 @@ class Layout:
     def parts(self, one: KeptColumn, columns: "Mapping[str, Any] | Rows") -> dict[str, Any]:
         """What is kept of a column, by the beginnings of the names."""
         return {part: columns[one.name(part)] for part in one.storage.kinds}
+
+    def rows_by_reason(self, rows: "Rows") -> Counter[str]:
+        """How many of these rows have a value that makes windows null, for each of `REASONS`."""
+        codes = [one.storage.codes(self.parts(one, rows)) for one in self.items]
+        some = [of_column for of_column in codes if of_column is not None and (of_column > OUTSIDE).any()]
+        if not some:
+            return Counter()
+        return Counter(
+            {why: int(np.any([of_row == code for of_row in some], axis=0).sum()) for code, why in REASONS.items()}
+        )
 
 
 def mask_column(place: int) -> str:

@@ -3,14 +3,19 @@
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import numpy as np
 import pyarrow as pa
 from attrs import define
+from attrs.converters import optional
+from skyband.columns.hashing import hash_columns
 from skyband.columns.keyed_frames import plain_type
 from skyband.columns.state_frame_checks import check_named
-from skyband.config.durations import Duration, durations
-from skyband.config.parameters import flag, number
+from skyband.config.durations import Duration, duration, durations, parsed
+from skyband.config.literals import literal
+from skyband.config.parameters import choice, flag, number
 from skyband.errors import ConfigError, Problem
 from skyband.groups.per_row_processor import time_field
+from skyband.queries import emitted_states
 from skyband.queries.carried_columns import (
     TIE,
     carry_columns,
@@ -20,7 +25,10 @@ from skyband.queries.carried_columns import (
 )
 from skyband.queries.query import Input, Query
 from skyband.queries.shared_keys import column_names
+from skyband.queries.time_columns import at_field
 from skyband.registry import Binding
+from skyband.windows.schedule import Schedule
+from skyband.windows.window_parameters import schedule_of
 from skyband_expressions.row_conditions import columns_read, problem_in
 
 from skyband_totals.narrow_floats import REMEDY
@@ -30,6 +38,7 @@ from skyband_totals.row_features.features import Feature, feature_of, features_p
 from skyband_totals.row_features.layout import layout_of
 from skyband_totals.units import NOT_A_MULTIPLE, NOT_FINITE, TOO_LARGE
 
+NO_OFFSET = parsed("0 seconds")
 _OTHERS_NAME = 'row-features calls them features: `features = [{ of = "max", column = "paid" }]`'
 
 
@@ -67,6 +76,10 @@ class RowFeatures(Query):
 
     A stream and a table of the past yield the same rows, so a model is queried with the features it was trained on.
 
+    With `emit = "state"` the columns are at, state: every `every`, each group's rows of the longest window before that
+    moment. `skyband ask` and `skyband.states.features` answer from it for any later moment, at which older rows have
+    left the windows, as a row with `before` would be. With `emit = "changed-state"` a group emits a state only if rows
+    arrived since the last moment.
 
     Examples
     --------
@@ -85,7 +98,6 @@ class RowFeatures(Query):
     drop_reasons: ClassVar[tuple[str, ...]] = tuple(REASONS.values())
     answered_reasons: ClassVar[tuple[str, ...]] = drop_reasons
     refused_keys: ClassVar[Mapping[str, str]] = {
-        "every": "row-features answers each row when it arrives: drop this",
         **dict.fromkeys(("aggregates", "aggs", "aggregations"), _OTHERS_NAME),
         "means": 'a mean is a feature: `features = [{ of = "mean", column = "paid" }]`',
         "where": "a condition belongs to a feature, or to the whole source as `source.where`: move it there",
@@ -102,21 +114,45 @@ class RowFeatures(Query):
     features: tuple[Feature, ...] = features_parameter(
         help="aggregates of columns, each a table with `of` and, as it needs them, column, where, windows and name"
     )
+    emit: str | None = choice(
+        *emitted_states.KINDS, default=None, kw_only=True,
+        help="emit states instead of answers, to be asked for the features of any later moment: of all groups, or of "
+        "those that changed",
+    )  # fmt: skip
+    every: Duration | None = duration(
+        None, at_least=1, kw_only=True, converter=optional(parsed),
+        help='with `emit`, how often to emit the states, such as "5 minutes"; aligned to the epoch',
+    )  # fmt: skip
 
     def __attrs_post_init__(self) -> None:
-        problems = []
+        problems = self._state_problems()
         if self.rows:
             message = "must be a length of time: a number of rows would depend on the order of rows with equal times"
             problems.append(Problem("windows[0]", f"{message} (got {self.windows[0]})"))
         if self.unit is not None and not any(hasattr(feature.aggregate(None), "unit") for feature in self.all_features):
             problems.append(Problem("unit", f"requires `sums`, or features that add: remove it (got {self.unit:g})"))
-        columns = self._named_columns
+        columns = self.named_columns
         problems += name_clashes(columns)
         names = [name for name, _ in columns]
         problems += name_problems("carry", self.carry, ("time", *names, *self.by))
         problems += name_problems("by", self.by, ("time", *names))
         if problems:
             raise ConfigError(*problems)
+
+    def _state_problems(self) -> list[Problem]:
+        """Problems of `emit` and `every`."""
+        if self.emit is None:
+            message = f"row-features answers each row when it arrives: drop this, or set emit (got {self.every})"
+            return [] if self.every is None else [Problem("every", message)]
+        problems = []
+        if self.every is None:
+            problems.append(Problem("every", 'is required with `emit`: how often states come, such as "5 minutes"'))
+        elif self.every.rows:
+            problems.append(Problem("every", f"must be a length of time, as the windows are (got {self.every})"))
+        if self.carry:
+            message = f"has no row to return columns of with `emit`: remove one of them (got {literal([*self.carry])})"
+            problems.append(Problem("carry", message))
+        return problems
 
     @property
     def promises(self) -> Mapping[str, str]:
@@ -147,7 +183,21 @@ class RowFeatures(Query):
     @property
     def span(self) -> int:
         """A row does not affect others that are later by this."""
-        return max(window.length for window in self.all_windows) + self.before
+        return self.longest + self.before
+
+    @property
+    def longest(self) -> int:
+        """The length of the longest window, in microseconds."""
+        return max(window.length for window in self.all_windows)
+
+    @property
+    def schedule(self) -> Schedule | None:
+        """The moments of states; None without `emit`, as each row is answered."""
+        return None if self.every is None else schedule_of(self.every, self.all_windows, NO_OFFSET)
+
+    @property
+    def gives_states(self) -> bool:
+        return self.emit is not None
 
     @property
     def all_windows(self) -> tuple[Duration, ...]:
@@ -173,7 +223,7 @@ class RowFeatures(Query):
         ]
 
     @property
-    def _named_columns(self) -> list[tuple[str, str]]:
+    def named_columns(self) -> list[tuple[str, str]]:
         """The name of each column of features, in order, and the key that makes it."""
         features = self.all_features
         short = len(features) - len(self.features)
@@ -190,7 +240,7 @@ class RowFeatures(Query):
 
     @property
     def ties(self) -> tuple[str, ...]:
-        return (TIE,) if self.carry else ()
+        return (TIE,) if self.carry or self.emit is not None else ()
 
     def inputs(self) -> tuple[Input, ...]:
         short = len(self.all_features) - len(self.features)
@@ -220,20 +270,25 @@ class RowFeatures(Query):
         ]
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
-        return layout_of(self.all_features, self.unit, batch.schema).encode(batch) | carry_columns(
-            self.carry, batch
-        ), {}
+        columns = layout_of(self.all_features, self.unit, batch.schema).encode(batch)
+        if self.emit is None:
+            return columns | carry_columns(self.carry, batch), {}
+        read = dict.fromkeys(one.column for one in self.inputs())
+        hashes = hash_columns([batch.column(name) for name in read]) if read else np.zeros(len(batch), np.uint64)
+        return {**columns, TIE: pa.array(hashes)}, {}
 
     def check_frame(self, frame: pa.RecordBatch) -> None:
         check_named(frame)
         check_frame(frame)
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
+        if self.emit is not None:
+            return [at_field(self, schema), emitted_states.FIELD]
         kinds = layout_of(self.all_features, self.unit, schema).kinds
         own_types = [
             feature.aggregate(self.unit).gives(kind) for feature, kind in zip(self.all_features, kinds, strict=True)
         ]
-        order = zip(self._named_columns, self.feature_order, strict=True)
+        order = zip(self.named_columns, self.feature_order, strict=True)
         features = [pa.field(name, own_types[number]) for (name, _), (number, _) in order]
         return [time_field(self, schema), *features, *carry_fields(self.carry, schema)]
 

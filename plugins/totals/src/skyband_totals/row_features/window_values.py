@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from skyband.arrays import Array, Int64, read_only
 
-from skyband_totals.row_aggregates.places_kernels import places_of
 from skyband_totals.row_aggregates.role import CONDITION, ROWS
 from skyband_totals.row_aggregates.storages import INSIDE, OUTSIDE
 from skyband_totals.row_features.layout import Layout, mask_column
@@ -51,12 +50,21 @@ class WindowValues:
 
     def answers(self, owners: Int64, columns: Mapping[str, Any], questions: Questions) -> list[pa.Array]:
         """The columns of features. owners: int64[n], the groups of kept rows, whose times ascend within each."""
+        from skyband_totals.row_aggregates.places_kernels import places_of  # on use, because it loads numba
+
         times = read_only(columns["time"])
         first, stop = places_of(owners, times, questions.owners, questions.times, self._lengths, self._before)
+        return self._at(columns, first, stop, questions.times)
+
+    def just_before(self, columns: Mapping[str, Any], now: int) -> list[pa.Array]:
+        """The columns of features of one group at a moment after all of its rows, each of one value."""
+        times = columns["time"]
+        first = np.searchsorted(times, now - self._lengths)[:, None]
+        return self._at(columns, first, np.array([len(times)]), np.array([now]))
+
+    def _at(self, columns: Mapping[str, Any], first: Int64, stop: Int64, at: Int64) -> list[pa.Array]:
         shared: dict[Any, _Values] = {}
-        results = [
-            self._feature(number, columns, first, stop, questions.times, shared) for number in range(len(self._windows))
-        ]
+        results = [self._feature(number, columns, first, stop, at, shared) for number in range(len(self._windows))]
         return [results[number][window] for number, window in self._order]
 
     def _feature(
