@@ -41,10 +41,10 @@ _NAMES = {
         docs new verify
     """,
     "skyband-totals": """
-        --at-least --share -k heavy-hitters heavy_hitters row-aggregate row-aggregate/count
-        row-aggregate/distinct row-aggregate/first row-aggregate/last row-aggregate/max row-aggregate/mean
-        row-aggregate/min row-aggregate/quantile row-aggregate/share row-aggregate/since-last row-aggregate/std
-        row-aggregate/sum row-aggregate/variance row-features total-ranker total-ranker/exact
+        --at-least --feature --now --share -k features heavy-hitters heavy_hitters row-aggregate
+        row-aggregate/count row-aggregate/distinct row-aggregate/first row-aggregate/last row-aggregate/max
+        row-aggregate/mean row-aggregate/min row-aggregate/quantile row-aggregate/share row-aggregate/since-last
+        row-aggregate/std row-aggregate/sum row-aggregate/variance row-features total-ranker total-ranker/exact
         total-ranker/frequent-items-panes total-ranker/k-skb total-ranker/misra-gries
     """,
     "skyband-uncertain": """
@@ -66,6 +66,7 @@ QUESTIONS = (
     "distance",
     "estimate",
     "estimate_between",
+    "features",
     "heavy_hitters",
     "overlap",
     "quantile",
