@@ -17,10 +17,12 @@ from .test_detections import NUMBERS, by_definition, plain, random_rows, random_
 
 KEYS = [["user"], ["host"], [], ["user", "host"]]
 COLUMNS = ["action", "bytes", "ok"]
+STEPS = [{"at_least": 2, "window": "10 seconds", "where": "NOT ok", "measure": "rows"}, "action = 'login'"]
 KEEP = [
     {"key": ["user"], "most": 20, "longest": "60 seconds"},
     {"where": "NOT ok", "key": ["host"], "measure": "distinct host", "most": 4, "longest": "5 minutes"},
     {"key": ["user", "host"], "measure": "unseen", "longest": "60 seconds"},
+    {"key": ["user"], "measure": "sequence", "steps": STEPS, "longest": "60 seconds"},
 ]
 
 
@@ -54,7 +56,7 @@ class Timeline:
     def __init__(self, fixed):
         self.kept, self.opened, self.names = {}, {}, defaultdict(list)
         for rule in fixed:
-            self.keep(self.counted(rule), rule.get("at_least", 1), seconds(rule["window"]))
+            self.keep(self.counted(rule), rule.get("at_least", 1), self.spans(rule)[0])
         for one in KEEP:
             self.keep(self.counted(one), one.get("most", 1), seconds(one["longest"]))
 
@@ -64,7 +66,14 @@ class Timeline:
 
     @staticmethod
     def counted(rule):
-        return rule.get("where"), tuple(rule.get("key", ())), rule.get("measure", "rows")
+        steps = json.dumps(rule.get("steps")), rule.get("any_order")
+        return rule.get("where"), tuple(rule.get("key", ())), rule.get("measure", "rows"), *steps
+
+    @staticmethod
+    def spans(rule):
+        """The longest window that is counted, and how far back an answer reaches."""
+        steps = [seconds(step["window"]) for step in rule.get("steps", []) if isinstance(step, dict)]
+        return max(seconds(rule["window"]), *steps, 0), seconds(rule["window"]) + max(steps, default=0)
 
     def end(self, versions, place):
         until = versions[place].rule and versions[place].rule.get("until")
@@ -93,12 +102,12 @@ class Timeline:
         if "measure" in rule:
             opened, holds = self.place(rule, start, mark)
             before = self.opened.get(opened, (0, 0))
-            self.opened[opened] = max(before[0], rule.get("at_least", 1)), max(before[1], seconds(rule["window"]))
+            self.opened[opened] = max(before[0], rule.get("at_least", 1)), max(before[1], self.spans(rule)[0])
         version = Version(start, holds, rule if "measure" in rule else None, life, opened)
         self.names[rule["name"]] = sorted([*(one for one in own if one.start != start), version], key=lambda v: v.start)
 
     def place(self, rule, start, mark):
-        counted, bound, window = self.counted(rule), rule.get("at_least", 1), seconds(rule["window"])
+        counted, bound, (window, reach) = self.counted(rule), rule.get("at_least", 1), self.spans(rule)
         most, longest = self.kept.get(counted, (0, 0))
         if most >= bound and longest >= window:
             return None, start
@@ -107,7 +116,7 @@ class Timeline:
             if key and key[0] == counted and limits[0] >= bound and limits[1] >= window
         ]  # fmt: skip
         key = min(covering, key=lambda key: key[1], default=(counted, mark))
-        return key, max(start, key[1] + window - 1e-6)
+        return key, max(start, key[1] + reach - 1e-6)
 
     def answers(self, rows):
         """(time, rule, key, value, high) of every answer of the names."""
@@ -143,7 +152,11 @@ def a_rule(random: Random, name: str, mark: float) -> dict:
     if random.random() < 0.3:
         rule |= {"key": ["user"], "measure": "rows", "at_least": random.choice((1, 4, 20)), "window": "60 seconds"}
         rule.setdefault("tell", "crossing")
-        rule.pop("where", None)
+        for key in ("where", "steps", "any_order"):
+            rule.pop(key, None)
+        if random.random() < 0.2:
+            rule |= {"measure": "sequence", "steps": STEPS}
+            rule.pop("at_least")
     if rule["measure"] == "unseen":
         rule.pop("at_least", None)
         rule.pop("tell", None)

@@ -14,6 +14,8 @@ from skyband.engines import local
 from skyband.engines.local import LocalRun
 from skyband.queries import make_query
 
+from .sequence_oracle import completed, random_steps
+
 SECOND = 1_000_000
 NUMBERS = ("sum bytes", "mean bytes", "median of bytes", "p90 of bytes")
 CONDITIONS = {
@@ -53,13 +55,15 @@ def random_rules(seed: int, count: int) -> list[dict]:
     rules = []
     for number in range(count):
         measure = random.choice(
-            ("rows", "rows", "rows", "rows", "distinct host", "distinct bytes, user", "unseen", *NUMBERS)
+            ("rows", "rows", "rows", "rows", "distinct host", "distinct bytes, user", "unseen", "sequence", *NUMBERS)
         )
         rule = {"name": f"rule {number}", "window": f"{random.choice((1, 2, 5, 10, 60, 300))} seconds"}
         rule |= {"key": random.choice(([], ["user"], ["host"], ["user", "host"])), "measure": measure}
         condition = random.choice(list(CONDITIONS))
         rule |= {} if condition is None else {"where": condition}
-        if measure == "unseen":
+        if measure == "sequence":
+            rule |= random_steps(random, [where for where in CONDITIONS if where is not None])
+        elif measure == "unseen":
             rule["after"] = "1970-01-01T00:01:00Z"
         elif measure in NUMBERS:
             rule |= {"at_least": random.choice((0.5, 3, 5.25, 9, 40)), "tell": random.choice(("crossing", "each"))}
@@ -82,15 +86,18 @@ def by_definition(rows: list[dict], rules: list[dict]) -> list[tuple]:
     for rule in rules:
         values = rule["measure"].removeprefix("distinct ").split(", ") if "distinct" in rule["measure"] else []
         values = ["bytes"] if rule["measure"] in NUMBERS else values
-        keys = defaultdict(list)
+        keys, all_rows = defaultdict(list), defaultdict(list)
         for row in rows:
             needed = [row[name] for name in (*rule["key"], *values)]
             if CONDITIONS[rule.get("where")](row) and None not in needed:
                 keys[tuple(row[name] for name in rule["key"])].append((row["ts"], tuple(row[name] for name in values)))
+                all_rows[tuple(row[name] for name in rule["key"])].append(row)
         for key, own in keys.items():
             text = json.dumps(dict(zip(rule["key"], key, strict=True)))
             if rule["measure"] in NUMBERS:
                 found = of_numbers(rule, own)
+            elif rule["measure"] == "sequence":
+                found = completed(rule, all_rows[key], lambda where, row: CONDITIONS[where](row))
             elif "below" in rule:
                 found = falls_of_a_key(rule, own, max(row["ts"] for row in rows))
             else:

@@ -108,6 +108,18 @@ def test_a_name_stays_silent_when_its_rule_changes_but_not_when_it_ended():
     assert followed(started(**OPEN), quiet, other_key, rows(0, 1)) != []
 
 
+def test_a_silent_rule_that_ended_leaves_nothing_in_a_state():
+    run, again = started(**KEEP), started(**KEEP)
+    steps = {**RULE, "at_least": 1, "silence": "60 seconds"}, rows(0, 1, 2), {"name": "many"}, rows(3, 4)
+    for step in steps:
+        if isinstance(step, dict):
+            run.broadcast(lines(step))
+        else:
+            run.push(step)
+    again.restore(run.snapshot())
+    assert again.snapshot() == run.snapshot()
+
+
 def test_a_table_with_columns_is_read_as_lines_are():
     table = pa.table(
         {

@@ -13,6 +13,8 @@ from skyband.queries import make_query
 from skyband_detect.detections.counters import counters_of
 
 RULE = {"name": "many", "key": ["user"], "window": "10 minutes", "at_least": 3}
+STEPS = {"measure": "sequence", "steps": ["NOT ok", "ok"], "at_least": None}
+COUNT = {"where": "NOT ok", "at_least": 3, "window": "5 minutes"}
 UNSEEN = {"name": "new", "key": ["user"], "measure": "unseen", "window": "30 days", "after": "2026-01-01"}
 SCHEMA = pa.schema(
     {"ts": pa.timestamp("us"), "user": pa.string(), "ok": pa.bool_(), "tags": pa.list_(pa.string()), "n": pa.int64()}
@@ -53,7 +55,24 @@ def problems(*rules, **keys):
         ({"measure": "sum n", "least": 3}, "least", "for means and quantiles"),
         ({"measure": "mean n", "least": 0}, "least", "must be from 1 to"),
         ({"least": 3}, "least", "for means and quantiles"),
-        ({"measure": "sequence"}, "measure", "is not supported yet"),
+        ({"measure": "sequence", "at_least": None}, "steps", "is required for a sequence"),
+        ({**STEPS, "at_least": 3}, "at_least", "is not for a sequence"),
+        ({**STEPS, "at_least": None, "below": 3}, "below", "is not for a sequence"),
+        ({**STEPS, "measure": None}, "measure", "must be \"sequence\" for a rule with `steps` (got 'rows')"),
+        ({"any_order": True}, "measure", 'must be "sequence" for a rule with `any_order`'),
+        ({**STEPS, "any_order": "yes"}, "any_order", "must be true or false"),
+        ({**STEPS, "steps": "n > 1"}, "steps", "must be a list of steps"),
+        ({**STEPS, "steps": ["n > 1"]}, "steps", "must be 2 to 16 (got 1)"),
+        ({**STEPS, "steps": ["n > 1"] * 17}, "steps", "must be 2 to 16 (got 17)"),
+        ({**STEPS, "steps": ["ok", "n >"]}, "steps[1]", "is not a condition that all engines support"),
+        ({**STEPS, "steps": ["ok", 3]}, "steps[1]", "must be a condition or a table"),
+        ({**STEPS, "steps": ["ok", {}]}, "steps[1].where", "is required"),
+        ({**STEPS, "steps": ["ok", {"at_least": 3}]}, "steps[1].window", "is required for a step that counts"),
+        ({**STEPS, "steps": [{"window": "1 day"}, "ok"]}, "steps[0].at_least", "is required for a step that counts"),
+        ({**STEPS, "steps": [COUNT | {"measure": "sum n"}, "ok"]}, "steps[0].measure", '"distinct COLUMN" in a step'),
+        ({**STEPS, "steps": [COUNT | {"silence": "1 day"}, "ok"]}, "steps[0].silence", "unknown"),
+        ({**STEPS, "steps": [COUNT | {"at_least": 0}, "ok"]}, "steps[0].at_least", "must be from 1 to"),
+        ({**STEPS, "steps": [COUNT | {"tell": "once"}, "ok"]}, "steps[0].tell", '"crossing" or "each"'),
         ({"measure": "distinct"}, "measure", 'must be "rows", "distinct COLUMN", "unseen"'),
         ({"measure": 3}, "measure", 'must be "rows", "distinct COLUMN", "unseen"'),
         ({"tell": "first"}, "tell", 'must be "crossing" or "each"'),
@@ -64,7 +83,6 @@ def problems(*rules, **keys):
         ({"at_least": None, "below": 0}, "below", "must be from 1 to"),
         ({"at_least": None, "below": 3, "measure": "distinct n"}, "below", 'measure = "rows" only'),
         ({"at_least": None, "below": 3, "tell": "each"}, "tell", 'must be "crossing": no row comes'),
-        ({"steps": []}, "steps", "not supported yet"),
         ({"windows": ["1 hour"]}, "windows", "write a rule for each length"),
         ({"every": "1 minute"}, "every", "answers at the row that crosses"),
         ({"k": 3}, "k", "`at_least`, not `k`"),
@@ -117,6 +135,9 @@ def test_keys_of_other_queries_are_refused_with_a_remedy(key):
         ({"measure": "sum user"}, "measure", "must be a number"),
         ({"measure": "median of tags"}, "measure", "must be a number"),
         ({"where": "okay"}, "where", "did you mean 'ok'"),
+        ({**STEPS, "steps": ["ok", "okay"]}, "steps[1]", "did you mean 'ok'"),
+        ({**STEPS, "steps": ["ok", "user + 1 > n"]}, "steps[1]", ""),
+        ({**STEPS, "steps": ["ok", COUNT | {"measure": "distinct tags"}]}, "measure", "must be a plain value"),
         ({"where": "user > 3 AND n"}, "where", ""),
         ({"where": "n + 1"}, "where", "not a condition"),
     ],

@@ -149,18 +149,18 @@ class ComingRules(BroadcastState):
             keys = ", ".join(str(list(key)) for key in query.keys) or "none"
             message = f"of rule {name!r} is not one of `keys` ({keys}), by which rows are sent: start over with it in"
             raise RuleError("key", f"{message} `keys`, or with such a counter in `keep` (got {list(rule.key)})")
-        needs = {"where": [] if rule.where is None else columns_read(rule.where), "measure": rule.values}
-        for key, names in needs.items():
+        needs = [(key, columns_read(where)) for key, where in rule.conditions]
+        for key, names in [*needs, ("measure", rule.values)]:
             for column in names:
                 if column not in query.carried_names:
                     message = f"of rule {name!r} reads column {column!r}, which no row brings to it ({columns} come)"
                     raise RuleError(key, f"{message}: start over with it in `rule_columns`")
-        if rule.where is not None and self._source is not None:
-            problem = problem_in(rule.where, self._source)
-            if problem is None and bind(parse_condition(rule.where).tree, self._source).can_fail:
+        for key, where in () if self._source is None else rule.conditions:
+            problem = problem_in(where, self._source)
+            if problem is None and bind(parse_condition(where).tree, self._source).can_fail:
                 problem = "can fail on a row and so end the stream, as a division by 0 does: use nullif or try_cast"
             if problem is not None:
-                raise RuleError("where", f"of rule {name!r} {problem}")
+                raise RuleError(key, f"of rule {name!r} {problem}")
 
     def _going_on(self, name: str, start: int) -> Version | None:
         """The version of a name that holds, or waits to, when another one starts."""
@@ -182,7 +182,7 @@ class ComingRules(BroadcastState):
         if rule is not None and opening is not None:
             limits = self._limits.setdefault(opening[0], {})
             most, longest = limits.get(opening[1], (1, 1))
-            limits[opening[1]] = max(most, rule.bound), max(longest, rule.window.length)
+            limits[opening[1]] = max(most, rule.bound), max(longest, rule.longest)
         version = Version(name, start, holds, start if before is None else before.life, rule, opening)
         place = bisect_right(own, start, key=lambda each: each.start)
         if place and own[place - 1].start == start:
@@ -201,11 +201,11 @@ class ComingRules(BroadcastState):
         """
         if self._is_kept(rule):
             return start, None
-        of, window = shared_by(rule), rule.window.length
+        of, window = shared_by(rule), rule.longest
         own = self._limits.get(of, {})
         fitting = [at for at, (most, longest) in own.items() if most >= rule.bound and longest >= window]
         at = min(fitting, default=self._answered)
-        return max(start, at + window - 1), (of, at)
+        return max(start, at + rule.reach - 1), (of, at)
 
     def _forget(self) -> None:
         """Forget the versions that answer no more, the ends of names, and the counters of no rule."""
@@ -276,7 +276,7 @@ class ComingRules(BroadcastState):
 
     def _fits(self, rule: Rule, opening: Opening) -> bool:
         most, longest = self._limits[opening[0]][opening[1]]
-        return shared_by(rule) == opening[0] and rule.bound <= most and rule.window.length <= longest
+        return shared_by(rule) == opening[0] and rule.bound <= most and rule.longest <= longest
 
 
 def _text(time: int) -> str:

@@ -1,8 +1,8 @@
 """The counters that rules need: rules with the same condition, key and measure share one."""
 
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from attrs import frozen
@@ -10,7 +10,10 @@ from skyband.arrays import Int64
 
 from skyband_detect.detections.keep import Keep
 from skyband_detect.detections.number_measures import in_units
-from skyband_detect.detections.rule import EACH, Rule
+from skyband_detect.detections.rule import Rule
+from skyband_detect.detections.rule_checks import EACH, SEQUENCE
+from skyband_detect.detections.sequences.sequence import counter_parameters
+from skyband_detect.detections.sequences.steps import Steps, both, steps_in
 from skyband_detect.role import UNSEEN, Below, Bounds
 from skyband_detect.total_role import MEAN, QUANTILE, SUM
 
@@ -20,6 +23,15 @@ Numbers = tuple[str, bool]
 """A column of numbers, and whether they are floats, for quantiles, or whole units."""
 WORD = 64
 """Counters to a column of bits."""
+
+
+class Needs(NamedTuple):
+    """Which rows have a bit set: those that meet a condition, without a null in the key and the values."""
+
+    where: str | None
+    key: tuple[str, ...]
+    values: tuple[str, ...] = ()
+    numbers: Numbers | None = None
 
 
 @frozen
@@ -51,8 +63,24 @@ class Counter:
         return self.measure.partition(" ")[0]
 
     @property
-    def role(self) -> str:
-        """The role of its backend."""
+    def steps(self) -> Steps | None:
+        """The steps, if it is of sequences."""
+        return steps_in(self.measure) if self.kind == SEQUENCE else None
+
+    @property
+    def needs(self) -> tuple[Needs, ...]:
+        """The rows that it counts; of a sequence, those of each step."""
+        if self.steps is not None:
+            return tuple(Needs(both(self.where, step.where), self.key, step.values) for step in self.steps.steps)
+        if self.is_number:
+            return (Needs(self.where, self.key, numbers=self.numbers),)
+        return (Needs(self.where, self.key, self.values),)
+
+    @property
+    def role(self) -> str | None:
+        """The role of its backend, or of its steps that count; None for a sequence without such."""
+        if self.steps is not None and not self.steps.longest:
+            return None
         return "key-total" if self.is_number else "key-counter"
 
     @property
@@ -62,7 +90,9 @@ class Counter:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The parameters of its backend."""
+        """The parameters of its backend; of a sequence, that of its first step that counts."""
+        if self.steps is not None:
+            return next((counter_parameters(step) for step in self.steps.steps if step.window is not None), {})
         if self.is_number:
             limit = {"limit": float(self.measure.partition(" ")[2])} if self.kind == QUANTILE else {}
             return {"measure": self.kind, "longest": self.longest, **limit}
@@ -87,10 +117,27 @@ class Counters:
     coming: tuple[tuple[str, ...], ...] = ()
     """The keys of rules to come, each with a bit after those of the counters: for rows without a null in the key."""
 
+    @cached_property
+    def needs(self) -> tuple[Needs, ...]:
+        """What each bit of a row stands for: one a counter, one a key of rules to come, then further steps."""
+        later = (need for counter in self.all for need in counter.needs[1:])
+        return (*(counter.needs[0] for counter in self.all), *(Needs(None, key) for key in self.coming), *later)
+
+    @cached_property
+    def step_bits(self) -> dict[int, tuple[int, ...]]:
+        """The bits of the steps of each sequence."""
+        bits, following = {}, len(self.all) + len(self.coming)
+        for number, counter in enumerate(self.all):
+            more = len(counter.needs) - 1
+            if more:
+                bits[number] = (number, *range(following, following + more))
+            following += more
+        return bits
+
     @property
     def bits(self) -> int:
-        """The number of bits of a row, one for each counter, and one for each key of rules to come."""
-        return len(self.all) + len(self.coming)
+        """The number of bits of a row."""
+        return len(self.needs)
 
     @property
     def words(self) -> int:
@@ -100,7 +147,7 @@ class Counters:
     @property
     def keys_of_bits(self) -> tuple[tuple[str, ...], ...]:
         """The key of each bit."""
-        return (*(counter.key for counter in self.all), *self.coming)
+        return tuple(need.key for need in self.needs)
 
 
 def bits_column(word: int) -> str:
@@ -137,14 +184,15 @@ def counters_of(
     for place, rule in [*enumerate(rules), *((None, one.as_rule) for one in keep)]:
         shared.setdefault(shared_by(rule), []).append((place, rule))
     counters = []
-    for of, both in shared.items():
-        places = tuple(place for place, _ in both if place is not None)
-        longest = max(rule.window.length for _, rule in both)
-        counters.append(Counter(*of, places, longest, max(rule.bound for _, rule in both)))
+    for of, sharing in shared.items():
+        places = tuple(place for place, _ in sharing if place is not None)
+        longest = max(rule.longest for _, rule in sharing)
+        counters.append(Counter(*of, places, longest, max(rule.bound for _, rule in sharing)))
     keys = dict.fromkeys(key for key in (*(counter.key for counter in counters), *coming) if key)
-    values = dict.fromkeys(counter.values for counter in counters if counter.values and not counter.is_number)
-    numbers = dict.fromkeys(counter.numbers for counter in counters if counter.is_number)
-    wheres = dict.fromkeys(counter.where for counter in counters if counter.where is not None)
+    needs = [need for counter in counters for need in counter.needs]
+    values = dict.fromkeys(need.values for need in needs if need.values)
+    numbers = dict.fromkeys(need.numbers for need in needs if need.numbers is not None)
+    wheres = dict.fromkeys(need.where for need in needs if need.where is not None)
     carry = dict.fromkeys(name for key in keys for name in key)
     return Counters(tuple(counters), tuple(keys), tuple(values), tuple(numbers), tuple(wheres), tuple(carry), coming)
 

@@ -49,6 +49,14 @@ EXAMPLES = (
                 },
                 {"name": "middle", "measure": "median of number", "window": "9 seconds", "at_least": 60},
                 {"name": "few", "key": ["origin"], "below": 2, "window": "7 seconds", "silence": "2 seconds"},
+                {
+                    "name": "steps", "key": ["origin"], "measure": "sequence", "window": "30 seconds", "tell": "each",
+                    "steps": [{"at_least": 2, "window": "9 seconds", "where": "value > 0.5"}, "value < 0.3"],
+                },
+                {
+                    "name": "all of", "key": ["side"], "measure": "sequence", "window": "20 seconds", "any_order": True,
+                    "steps": ["value > 0.8", "value < 0.2", "value < 0.7"], "where": "value <> 0.1",
+                },
                 {"name": "new", "key": ["name"], "measure": "unseen", "window": "1 minute", "after": _START},
             ],
             "carry": ["number"],

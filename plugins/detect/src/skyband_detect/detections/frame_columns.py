@@ -14,8 +14,8 @@ from skyband.queries.carried_columns import carry_columns
 from skyband_detect.detections.conditions import rows_by_condition
 from skyband_detect.detections.counters import (
     WORD,
-    Counter,
     Counters,
+    Needs,
     bits_column,
     key_column,
     number_column,
@@ -47,9 +47,7 @@ def encode(
         whole[_NUMBER, name, str(is_float)] = valid.astype(np.uint64)
         fits |= {} if fitting.all() else {(_NUMBER, name, str(is_float)): fitting}
     masks: dict[str, Array] = {NO_MULTIPLE: np.zeros(len(batch), np.bool_)} if fits else {}
-    needs: list[tuple[str | None, tuple[tuple[str, ...], ...]]]
-    needs = [(counter.where, (counter.key, _names(counter))) for counter in counters.all]
-    needs += [(None, (key,)) for key in counters.coming]
+    needs = [(need.where, (need.key, _names(need))) for need in counters.needs]
     for word in range(counters.words):
         bits: UInt64 = np.zeros(len(batch), np.uint64)
         for bit, (where, columns_without_nulls) in enumerate(needs[word * WORD : (word + 1) * WORD]):
@@ -67,11 +65,11 @@ def encode(
     return columns | carry_columns(carry, batch), masks
 
 
-def _names(counter: Counter) -> tuple[str, ...]:
-    """What must be there for a row to count."""
-    if not counter.is_number:
-        return counter.values
-    name, is_float = counter.numbers
+def _names(need: Needs) -> tuple[str, ...]:
+    """What must be there for a row to count, besides its key."""
+    if need.numbers is None:
+        return need.values
+    name, is_float = need.numbers
     return _NUMBER, name, str(is_float)
 
 

@@ -10,7 +10,9 @@ from skyband.config.literals import literal
 from skyband.config.parameters import checked
 from skyband.errors import Problem, suggest
 
-from skyband_detect.detections.rule import Rule, key_names, key_problem, rule_or_faults
+from skyband_detect.detections.rule import Rule, rule_or_faults
+from skyband_detect.detections.rule_checks import key_names, key_problem
+from skyband_detect.detections.sequences.steps import Step
 from skyband_detect.role import ROWS, UNSEEN
 
 
@@ -25,11 +27,14 @@ class Keep:
     key: tuple[str, ...] = ()
     where: str | None = None
     measure: str = ROWS
+    steps: tuple[Step, ...] = ()
+    any_order: bool = False
 
     @property
     def as_rule(self) -> Rule:
         """The rule that asks most of it."""
-        return Rule("", self.longest, self.most, key=self.key, where=self.where, measure=self.measure)
+        same = {name: getattr(self, name) for name in ("key", "where", "measure", "steps", "any_order")}
+        return Rule("", self.longest, self.most, **same)
 
     def __repr__(self) -> str:
         return repr(self.as_rule)
@@ -49,7 +54,8 @@ def _as_keeps(tables: Any) -> Any:
 def _keep(table: Mapping[str, Any]) -> Keep:
     rule = rule_or_faults(_as_if_a_rule(table))
     assert isinstance(rule, Rule)
-    return Keep(rule.window, None if rule.at_least is None else int(rule.at_least), rule.key, rule.where, rule.measure)
+    most = None if rule.at_least is None else int(rule.at_least)
+    return Keep(rule.window, most, rule.key, rule.where, rule.measure, rule.steps, rule.any_order)
 
 
 _OF_A_RULE = {"window": "longest", "at_least": "most"}
@@ -72,7 +78,7 @@ def _faults_of(table: Any) -> list[tuple[str, str]]:
     rule = [] if unknown else rule_or_faults(_as_if_a_rule(table))
     faults = [] if isinstance(rule, Rule) else rule
     if isinstance(rule, Rule) and rule.number is not None:
-        faults = [("measure", f"must be of rows, distinct values or unseen keys (got {rule.measure!r})")]
+        faults = [("measure", f"must be of rows, distinct values, unseen keys or a sequence (got {rule.measure!r})")]
     return unknown + [(_OF_A_RULE.get(key, key), message) for key, message in faults]
 
 

@@ -1,6 +1,6 @@
 """Counts rows by the keys of all rules, and answers the rows that cross a bound."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from skyband_detect.detections.counters import (
 )
 from skyband_detect.detections.falling_keys import FallenKeys, FallingKeys
 from skyband_detect.detections.key_texts import key_texts
+from skyband_detect.detections.sequences.sequence import SequenceCounter
 from skyband_detect.detections.units import worth
 from skyband_detect.detections.versions import ActiveRules, Opening, Silence
 from skyband_detect.keyed_clock import FARTHEST
@@ -40,6 +41,8 @@ from skyband_detect.total_role import MEAN, QUANTILE
 if TYPE_CHECKING:
     from skyband_detect.detections.query import Detections
 
+SECOND = 1_000_000
+"""In the unit of times."""
 _NEVER = -FARTHEST
 _NO_KEYS = np.empty(0, np.uint64)
 
@@ -76,7 +79,8 @@ class DetectionsProcessor(GroupProcessor):
         """The counters opened for rules that came, from their first row on."""
         self._silent: dict[Silence, LastTimes] = {}
         """For rules with `silence`, the time until which each key is silent."""
-        self._silent_until = _NEVER
+        self._silent_until: dict[Silence, int] = {}
+        """Until when some key of these rules is silent."""
         below = (below_of(counter, self._query.detections) for counter in self._all.all)
         self._falling = {n: FallingKeys(*limits, self._table.carry) for n, limits in enumerate(below) if len(limits[0])}
         """The last rows of keys, for the counters of fixed rules with `below`."""
@@ -84,6 +88,13 @@ class DetectionsProcessor(GroupProcessor):
         self._last: int | None = None
 
     def _new(self, counter: Counter) -> Any:
+        if counter.steps is not None:
+            return SequenceCounter(
+                counter.steps,
+                counter.longest,
+                lambda **parameters: self._bindings["key-counter"].create(**parameters),
+            )
+        assert counter.role is not None
         return self._bindings[counter.role].create(**counter.parameters)
 
     def advance(self, rows: Rows, until: int) -> pa.RecordBatch | None:
@@ -122,6 +133,7 @@ class DetectionsProcessor(GroupProcessor):
         """Forget the counters and silences of rules that have left."""
         self._opened = {opening: counter for opening, counter in self._opened.items() if opening in active.opened}
         self._silent = {of: times for of, times in self._silent.items() if (of[0], of[2]) in active.names}
+        self._silent_until = {of: until for of, until in self._silent_until.items() if of in self._silent}
 
     @property
     def next_at(self) -> int:
@@ -130,7 +142,9 @@ class DetectionsProcessor(GroupProcessor):
             return TIME_MAX
         if self._next_fall is not None:
             return self._next_fall + 1
-        return max(self._last + 1 + self._active.longest, self._silent_until)
+        active = self._active
+        silent = (until for of, until in self._silent_until.items() if (of[0], of[2]) in active.names)
+        return max(self._last + 1 + active.longest, *silent, _NEVER)
 
     @property
     def empty(self) -> bool:
@@ -159,12 +173,16 @@ class DetectionsProcessor(GroupProcessor):
             bits = np.stack([rows[bits_column(word)] for word in range(self._all.words)])
             begins, all_rows = rows_by_counter(bits, self._all.bits)
         for number, (counter, state) in enumerate(zip(active.permanent, self._counters, strict=True)):
-            inside, falls = all_rows[begins[number] : begins[number + 1]], NO_FALLS
+            own = [all_rows[begins[bit] : begins[bit + 1]] for bit in self._all.step_bits.get(number, (number,))]
+            inside, falls = own[0], NO_FALLS
             falling = self._falling.get(number)
-            if len(inside) and counter.is_number:
+            if counter.steps is not None:
+                items = [self._values(rows, need.values, some) for need, some in zip(counter.needs, own, strict=True)]
+                pieces.append(self._sequences(active, counter, state, rows, own, items))
+            elif len(inside) and counter.is_number:
                 pieces.append(self._totals(active, number, rows, inside))
             elif len(inside):
-                values = rows[value_column(self._all.values.index(counter.values))][inside] if counter.values else None
+                values = self._values(rows, counter.values, inside)
                 limits = {} if falling is None else falling.limits
                 alerts, falls = self._crossings(active, counter, state, rows, inside, values, limits)
                 pieces.append(alerts)
@@ -190,7 +208,7 @@ class DetectionsProcessor(GroupProcessor):
         keys = self._keys(rows, key)[inside] if len(inside) else _NO_KEYS
         falling, times = self._falling[number], rows.times[inside]
         fallen = falling.update(self._counters[number], falls, times, keys, until - 1, columns_of)
-        stays = (fallen.times > active.begins[fallen.rules]) & (fallen.times <= active.ends[fallen.rules])
+        stays = active.holds(fallen.rules, fallen.times)
         for rule in np.unique(fallen.rules).tolist():
             own = np.flatnonzero(stays & (fallen.rules == rule))
             stays[own] = self._spaced(active, rule, fallen.times[own], fallen.keys[own])
@@ -203,28 +221,47 @@ class DetectionsProcessor(GroupProcessor):
         names, first = self._query.carried_names, len(self._all.all)
         columns = [self._table.column(rows, name, None) for name in names]
         batch = pa.RecordBatch.from_arrays([pa.array(rows.times), *columns], names=["", *names])
-        meets = dict(rows_by_condition({of[0]: None for of, _ in active.opened if of[0] is not None}, batch))
+        wheres = [need.where for counter in active.opened.values() for need in counter.needs]
+        meets = dict(rows_by_condition(dict.fromkeys(where for where in wheres if where is not None), batch))
         with_key = {key: all_rows[slice(*begins[first + n : first + n + 2])] for n, key in enumerate(self._all.coming)}
-        masks: dict[tuple[str, ...], Array] = {}
+        masks = {key: np.zeros(len(rows), np.bool_) for key in with_key}
+        for key, inside in with_key.items():
+            masks[key][inside] = True
         pieces = []
         for opening, counter in active.opened.items():
-            inside = with_key[counter.key]
-            if counter.where is not None:
-                if counter.key not in masks:
-                    masks[counter.key] = np.zeros(len(rows), np.bool_)
-                    masks[counter.key][inside] = True
-                some = meets[counter.where]
-                inside = some[masks[counter.key][some]]
-            values = None
-            if counter.values and len(inside):
-                of = [batch.column(name).take(pa.array(inside)) for name in counter.values]
-                valid = np.all([column.is_valid().to_numpy(zero_copy_only=False) for column in of], axis=0)
-                inside, values = inside[valid], hash_columns(of)[valid]
-            if len(inside):
-                if opening not in self._opened:
-                    self._opened[opening] = self._new(counter)
-                pieces.append(self._crossings(active, counter, self._opened[opening], rows, inside, values, {})[0])
+            own, items = list[Int64](), list[UInt64 | None]()
+            for where, key, values, _ in counter.needs:
+                inside = with_key[key] if where is None else meets[where][masks[key][meets[where]]]
+                columns = [batch.column(name).take(pa.array(inside)) for name in values]
+                valid = [column.is_valid().to_numpy(zero_copy_only=False) for column in columns]
+                whole = np.all(valid, axis=0) if columns else np.ones(len(inside), np.bool_)
+                own.append(inside[whole])
+                items.append(hash_columns(columns)[whole] if columns else None)
+            if not any(map(len, own)):
+                continue
+            if opening not in self._opened:
+                self._opened[opening] = self._new(counter)
+            state: Any = self._opened[opening]
+            if counter.steps is not None:
+                pieces.append(self._sequences(active, counter, state, rows, own, items))
+            else:
+                pieces.append(self._crossings(active, counter, state, rows, own[0], items[0], {})[0])
         return pieces
+
+    def _values(self, rows: Rows, columns: tuple[str, ...], inside: Int64) -> UInt64 | None:
+        """uint64[m]: the hashes of the values of some rows; None for no columns."""
+        return rows[value_column(self._all.values.index(columns))][inside] if columns else None
+
+    def _sequences(
+        self, active: ActiveRules, counter: Counter, state: SequenceCounter, rows: Rows, inside: Sequence[Int64],
+        values: Sequence[UInt64 | None],
+    ) -> Alerts:  # fmt: skip
+        """The rows that complete a sequence, at times of their rules; inside, values: of each step."""
+        bounds, keys = active.bounds[counter.rules], self._keys(rows, counter.key)
+        complete = state.update(rows.times, keys, inside, values, bounds)
+        rules, when = active.reached[counter.rules][complete.asks], rows.times[complete.rows]
+        stays = active.holds(rules, when)
+        return Alerts(complete.rows[stays], rules[stays], *[complete.lengths[stays] / SECOND] * 3)
 
     def _crossings(
         self, active: ActiveRules, counter: Counter, state: KeyCounter, rows: Rows, inside: Int64,
@@ -237,7 +274,7 @@ class DetectionsProcessor(GroupProcessor):
             times, keys, values, windows=bounds.windows, at_least=bounds.at_least, each=bounds.each, **limits
         )
         rules, when = active.reached[counter.rules][crossings.asks], times[crossings.rows]
-        stays = (when > active.begins[rules]) & (when <= active.ends[rules])
+        stays = active.holds(rules, when)
         high = np.where(crossings.high == NO_LIMIT, np.nan, crossings.high)
         numbers = (crossings.value, crossings.low, high)
         return (
@@ -254,7 +291,7 @@ class DetectionsProcessor(GroupProcessor):
         rules, when = np.array(counter.rules)[reached.asks], times[reached.rows]
         value = reached.value if counter.kind == QUANTILE else worth(reached.value, self._query.unit)
         value = value / reached.sizes if counter.kind == MEAN else value
-        stays = (when > active.begins[rules]) & (when <= active.ends[rules])
+        stays = active.holds(rules, when)
         return Alerts(inside[reached.rows[stays]], rules[stays], *[value[stays]] * 3)
 
     def _not_silent(self, rows: Rows, active: ActiveRules, alerts: Alerts) -> Alerts:
@@ -277,9 +314,9 @@ class DetectionsProcessor(GroupProcessor):
         if rule.silence is None or not len(when):
             return np.ones(len(when), np.bool_)
         until, length = when + rule.silence.length, rule.silence.length
-        table = self._silent.setdefault((rule.name, rule.key, active.lives[place]), LastTimes())
-        stays = table.spaced(until, np.ascontiguousarray(keys), length)
-        self._silent_until = max(self._silent_until, int(until[stays].max(initial=_NEVER)))
+        of = (rule.name, rule.key, active.lives[place])
+        stays = self._silent.setdefault(of, LastTimes()).spaced(until, np.ascontiguousarray(keys), length)
+        self._silent_until[of] = int(until[stays].max(initial=self._silent_until.get(of, _NEVER)))
         return stays
 
     def _keys(self, rows: Rows, key: tuple[str, ...]) -> UInt64:
@@ -302,7 +339,8 @@ class DetectionsProcessor(GroupProcessor):
             both = self._silent.setdefault(silence, LastTimes())
             both_keys, both_times = zip(both.entries(-FARTHEST), times.entries(-FARTHEST), strict=True)
             both.load(np.concatenate(both_keys), np.concatenate(both_times))
-        self._silent_until = max(self._silent_until, other._silent_until)
+        for silence, until in other._silent_until.items():
+            self._silent_until[silence] = max(until, self._silent_until.get(silence, _NEVER))
         self._last = max((last for last in (self._last, other._last) if last is not None), default=None)
         self._find_next_fall()
 
@@ -350,7 +388,7 @@ class DetectionsProcessor(GroupProcessor):
             )
             self._silent[name, tuple(key), life] = table = LastTimes()
             table.load(keys, until)
-            self._silent_until = max(self._silent_until, int(until.max(initial=_NEVER)))
+            self._silent_until[name, tuple(key), life] = int(until.max(initial=_NEVER))
 
     def _load(self, counter: KeyCounter, arrays: Mapping[str, Array], later: int = 0) -> None:
         """Load a counter, which has reached at most so much more than the last row."""

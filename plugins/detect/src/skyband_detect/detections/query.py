@@ -35,9 +35,14 @@ class Detections(Query):
     - `key`: the columns that it counts by, such as ["user", "host"]; without it all rows are counted together.
     - `where`: a condition, in SQL as in `source.where`; without it all rows count. A row for which it is null does not.
     - `measure`: "rows"; "distinct COLUMN" for the distinct values of a column, or of several, "distinct host, port";
-      "unseen", for keys without a row in the window before; "sum COLUMN" or "mean COLUMN"; or "median of COLUMN" or
-      "p99 of COLUMN" for a quantile.
-    - `at_least`: the bound, a number of rows or values, or a sum, mean or quantile. Not for unseen keys.
+      "unseen", for keys without a row in the window before; "sum COLUMN" or "mean COLUMN"; "median of COLUMN" or
+      "p99 of COLUMN" for a quantile; or "sequence", for `steps` that a key takes one after the other.
+    - `at_least`: the bound, a number of rows or values, or a sum, mean or quantile. Not for unseen keys and sequences.
+    - `steps`: of a sequence, 2 to 16 conditions, such as ["NOT ok", "ok"]. Each has to be met at a later time than the
+      one before, and all within the window. A step may be a table that counts, by `measure` rows or distinct values:
+      {where = "NOT ok", at_least = 10, window = "5 minutes"} happens at each time at which a row comes and the bound
+      is reached, and with tell = "crossing" only when it is crossed.
+    - `any_order`: true lets the steps happen in any order, also at one time.
     - `least`: a mean or quantile of fewer values does not count.
     - `below`, instead of `at_least` and for rows only: answers at the moment at which fewer rows of a key than this are
       left in the window, if there had been enough. A key is not missed before it has had enough rows.
@@ -64,6 +69,10 @@ class Detections(Query):
     values is the ceil(0.99 N)-th smallest. A row whose number is null or NaN is not counted by that rule. All values of
     the window are kept, whatever the bounds; quantiles with another bound are kept again.
 
+    A sequence is answered at the row of its last step; in any order, at that which completes it. A key crosses at t if
+    a sequence is complete in (t - window, t], and none was in (t - window, t). `value` is the shortest time, in
+    seconds, from a first step to this row. A key costs 16 bytes and 8 for each step, however many rows match.
+
     With `below`, `time` is the moment at which a row becomes exactly one window old, unless a row at that moment takes
     its place; `value` is the number of rows that are left, and carried columns are those of the last row of the key. It
     is answered when the watermark passes that moment, and at the end of a table up to its last row.
@@ -81,8 +90,9 @@ class Detections(Query):
     `carry` and `rule_columns`. A row applies to times later than the watermark when it arrives, and later than `after`.
     A rule holds at once, as if it had always been there, if its counter is kept: that of a fixed rule of the same
     condition, key and measure, or one in `keep`, with `most` at least its bound and `longest` at least its window. For
-    any other rule a counter is opened, and it holds one window later; until then the version before it goes on. A name
-    stays silent for a key, as its `silence` had it, when the rule changes, but not after it ended.
+    any other rule a counter is opened, and it holds one window later, and for a sequence also the longest window of a
+    step; until then the version before it goes on. A name stays silent for a key, as its `silence` had it, when the
+    rule changes, but not after it ended.
 
     A row is answered when the watermark passes its time, which is when a later row comes, and with `delay` one that
     much later. With several shards, each row goes to the shards of its keys. With `by`, each group is counted
@@ -176,27 +186,25 @@ class Detections(Query):
             inputs += [Input(f"detections[{place}].key", name, PLAIN, is_plain) for name in rule.key]
             what, takes = (PLAIN, is_plain) if rule.number is None else ("a number", is_number)
             inputs += [Input(f"detections[{place}].measure", name, what, takes) for name in rule.values]
-            if rule.where is not None:
-                named = columns_read(rule.where)
-                inputs += [Input(f"detections[{place}].where", name, "a column", _is_any) for name in named]
+            inputs += _read_by(f"detections[{place}]", rule)
         for place, key in enumerate(self.keys):
             inputs += [Input(f"keys[{place}]", name, PLAIN, is_plain) for name in key]
         for place, one in enumerate(self.keep):
             inputs += [Input(f"keep[{place}].key", name, PLAIN, is_plain) for name in one.key]
             inputs += [Input(f"keep[{place}].measure", name, PLAIN, is_plain) for name in one.as_rule.values]
-            named = [] if one.where is None else columns_read(one.where)
-            inputs += [Input(f"keep[{place}].where", name, "a column", _is_any) for name in named]
+            inputs += _read_by(f"keep[{place}]", one.as_rule)
         return (*inputs, *carry_inputs(self.carry), *carry_inputs(self.rule_columns, "rule_columns"))
 
     def check(self, schema: pa.Schema) -> list[Problem]:
         problems = super().check(schema)
         if problems:
             return problems
-        wrong = {where: problem_in(where, schema) for where in self.counters.wheres}
-        wheres = [(f"detections[{place}]", rule.where) for place, rule in enumerate(self.detections)]
-        wheres += [(f"keep[{place}]", one.where) for place, one in enumerate(self.keep)]
-        each = [(field, wrong.get(where or "")) for field, where in wheres]
-        return [Problem(f"{field}.where", problem) for field, problem in each if problem is not None]
+        rules = [(f"detections[{place}]", rule) for place, rule in enumerate(self.detections)]
+        rules += [(f"keep[{place}]", one.as_rule) for place, one in enumerate(self.keep)]
+        conditions = [(f"{field}.{key}", where) for field, rule in rules for key, where in rule.conditions]
+        wrong = {where: problem_in(where, schema) for where in dict.fromkeys(where for _, where in conditions)}
+        each = ((field, wrong[where]) for field, where in conditions)
+        return [Problem(field, problem) for field, problem in each if problem is not None]
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
         return frame_columns.encode(self.counters, self.carried_names, self.unit, batch)
@@ -218,6 +226,12 @@ class Detections(Query):
         """Those of the role's first counter; the others have their own."""
         own = (counter.parameters for counter in self.counters.all if counter.role == role)
         return next(own, {"longest": 1})
+
+
+def _read_by(field: str, rule: Rule) -> list[Input]:
+    """The columns that the conditions of a rule read."""
+    named = ((key, name) for key, where in rule.conditions for name in columns_read(where))
+    return [Input(f"{field}.{key}", name, "a column", _is_any) for key, name in named]
 
 
 def _is_any(_: pa.DataType) -> bool:

@@ -1,37 +1,44 @@
 """A rule as a user writes it: a table with a name, a key, a condition, a measure, a window and a bound."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
 import attrs
 from attrs import frozen
 from skyband.arrays import TIME_MAX, TIME_MIN
-from skyband.config.durations import Duration, clock_problem, length_text, parse
+from skyband.config.durations import Duration, length_text, parse
 from skyband.config.literals import literal
 from skyband.config.parameters import checked
 from skyband.errors import Problem, suggest
 from skyband_expressions.row_conditions import condition_problem
 
 from skyband_detect.detections.number_measures import NumberMeasure, bound_problem, number_measure
+from skyband_detect.detections.rule_checks import (
+    CROSSING,
+    DISTINCT_MEASURE,
+    EACH,
+    SEQUENCE,
+    choice_problem,
+    count_problem,
+    flag_problem,
+    key_names,
+    key_problem,
+    length_problem,
+    measure_problem,
+    microseconds,
+    name_problem,
+    time_problem,
+    utc_time,
+)
 from skyband_detect.detections.rule_file import rules_in_file
-from skyband_detect.role import DISTINCT, LONGEST, MOST, ROWS, UNSEEN
+from skyband_detect.detections.sequences.steps import Step, Steps, step_faults, steps_of
+from skyband_detect.role import DISTINCT, ROWS, UNSEEN
 from skyband_detect.total_role import QUANTILE, SUM
 
-CROSSING, EACH = "crossing", "each"
-"""When a rule answers: at the row that crosses its bound, or at each time at which it is reached."""
 _ROWS_ONLY = f'is for measure = "{ROWS}" only: when rows become too old is known for them alone'
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_DISTINCT = re.compile(r"distinct\s+(\S.*)")
-_LATER = re.compile(r"sequence\b")
-_MEASURES = (
-    f'"{ROWS}", "{DISTINCT} COLUMN", "{UNSEEN}", "sum COLUMN", "mean COLUMN", "median of COLUMN" or "p99 of COLUMN"'
-)
 _REFUSED = {
-    "steps": "sequences of steps are not supported yet: use a rule for the last step",
     "windows": "a rule has one `window`: write a rule for each length",
     "every": "a rule answers at the row that crosses its bound: remove it",
     "k": "a rule has `at_least`, not `k`",
@@ -54,6 +61,10 @@ class Rule:
     measure: str = ROWS
     least: int | None = None
     """A mean or quantile of fewer values does not count."""
+    steps: tuple[Step, ...] = ()
+    """Of a sequence: what a key does, in this order."""
+    any_order: bool = False
+    """The steps may happen in any order, and at one time."""
     tell: str = CROSSING
     silence: Duration | None = None
     after: str | None = None
@@ -70,7 +81,12 @@ class Rule:
 
     @property
     def counts(self) -> str:
-        """What it counts: rows, distinct, or unseen keys; sum, mean, or quantile and the number that it must reach."""
+        """What it counts: rows, distinct, or unseen keys; sum, mean, or quantile and the number that it must reach.
+
+        Of a sequence: its steps.
+        """
+        if self.steps:
+            return Steps(self.steps, self.any_order).measure
         if self.number is not None:
             return f"{QUANTILE} {float(self.at_least or 0)!r}" if self.number.kind == QUANTILE else self.number.kind
         return DISTINCT if self.measure.startswith(DISTINCT) else self.measure
@@ -86,11 +102,27 @@ class Rule:
         return number_measure(self.measure)
 
     @property
+    def longest(self) -> int:
+        """Its window, or that of a step that counts, if longer."""
+        return max(self.window.length, Steps(self.steps, self.any_order).longest)
+
+    @property
+    def reach(self) -> int:
+        """How much older than an answer the rows may be that it depends on."""
+        return self.window.length + Steps(self.steps, self.any_order).longest
+
+    @property
+    def conditions(self) -> tuple[tuple[str, str], ...]:
+        """The key of each condition, and its text."""
+        steps = ((f"steps[{place}]", step.where) for place, step in enumerate(self.steps))
+        return tuple((key, where) for key, where in (("where", self.where), *steps) if where is not None)
+
+    @property
     def span(self) -> tuple[int, int]:
         """`after` and `until`, in microseconds since the epoch."""
         return (
-            TIME_MIN if self.after is None else _microseconds(self.after),
-            TIME_MAX if self.until is None else _microseconds(self.until),
+            TIME_MIN if self.after is None else microseconds(self.after),
+            TIME_MAX if self.until is None else microseconds(self.until),
         )
 
     @property
@@ -98,8 +130,9 @@ class Rule:
         """The columns whose distinct values it counts, if it does, or the column of its numbers."""
         if self.number is not None:
             return (self.number.column,)
-        match = _DISTINCT.fullmatch(self.measure)
-        return () if match is None else key_names(match[1])
+        match = DISTINCT_MEASURE.fullmatch(self.measure)
+        own = () if match is None else key_names(match[1])
+        return (*own, *dict.fromkeys(name for step in self.steps for name in step.values))
 
 
 def rule_or_faults(table: Mapping[str, Any]) -> Rule | list[tuple[str, str]]:
@@ -114,6 +147,7 @@ def rule_or_faults(table: Mapping[str, Any]) -> Rule | list[tuple[str, str]]:
 def table_of(rule: Rule) -> dict[str, Any]:
     """The keys of a rule that are set, as `rule_or_faults` reads them."""
     values = attrs.asdict(rule, recurse=False, filter=lambda field, value: value != field.default)
+    values |= {"steps": [step.as_written for step in rule.steps]} if rule.steps else {}
     return {key: str(value) if isinstance(value, Duration) else value for key, value in values.items()}
 
 
@@ -139,7 +173,8 @@ def _rule(table: Any) -> Any:
         return table
     values = {key: value for key, value in table.items() if value is not None}
     values |= {key: parse(values[key]) for key in ("window", "silence") if key in values}
-    values |= {key: _time(values[key]).isoformat() for key in ("after", "until") if key in values}
+    values |= {key: utc_time(values[key]).isoformat() for key in ("after", "until") if key in values}
+    values |= {"steps": steps_of(values["steps"])} if "steps" in values else {}
     values["key"] = key_names(values["key"]) if values.get("key") else ()
     if values.get("measure", ROWS).startswith(DISTINCT):
         values["measure"] = f"{DISTINCT} {', '.join(key_names(values['measure'].removeprefix(DISTINCT)))}"
@@ -176,10 +211,11 @@ def _faults(table: Any) -> list[tuple[str, str]]:
     names = [field.name for field in attrs.fields(Rule)]
     faults = [(str(key), _unknown(str(key), names)) for key in values if key not in names]
     faults += [(key, "is required") for key in ("name", "window") if key not in values]
-    is_number = "measure" in values and _is_measure(values["measure"]) is None and number_measure(values["measure"])
+    is_number = "measure" in values and measure_problem(values["measure"]) is None and number_measure(values["measure"])
     for key, check in (_CHECKS | ({"at_least": bound_problem} if is_number else {})).items():
         message = check(values[key]) if key in values else None
         faults += [] if message is None else [(key, message)]
+    faults += step_faults(values["steps"]) if "steps" in values else []
     return faults or _faults_together(values)
 
 
@@ -190,6 +226,8 @@ def _faults_together(values: Mapping[str, Any]) -> list[tuple[str, str]]:
         return _faults_of_numbers(values, number)
     if "least" in values:
         return [("least", "is for means and quantiles: remove it")]
+    if values.get("measure") == SEQUENCE or "steps" in values or values.get("any_order"):
+        return _faults_of_sequences(values)
     if values.get("measure") != UNSEEN:
         return _faults_of_bounds(values)
     if "below" in values:
@@ -215,6 +253,18 @@ def _faults_of_numbers(values: Mapping[str, Any], number: NumberMeasure) -> list
     return []
 
 
+def _faults_of_sequences(values: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What is wrong with a rule that has steps, or that needs them."""
+    if values.get("measure") != SEQUENCE:
+        key = "steps" if "steps" in values else "any_order"
+        got = literal(values.get("measure", ROWS))
+        return [("measure", f'must be "{SEQUENCE}" for a rule with `{key}` (got {got})')]
+    if "steps" not in values:
+        return [("steps", 'is required for a sequence: a list of conditions, such as ["NOT ok", "ok"]')]
+    bounds = [key for key in ("at_least", "below") if key in values]
+    return [(key, "is not for a sequence, which is complete or not: give it to a step") for key in bounds]
+
+
 def _faults_of_bounds(values: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What is wrong with `at_least` and `below` of a rule that counts."""
     if "below" not in values:
@@ -232,102 +282,18 @@ def _unknown(key: str, names: Sequence[str]) -> str:
     return _REFUSED.get(key) or f"unknown; {suggest(key, names)}"
 
 
-def _is_name(value: Any) -> str | None:
-    return None if isinstance(value, str) and value else f"must be a name (got {literal(value)})"
-
-
-def key_problem(value: Any) -> str | None:
-    """What is wrong with a key; a text is a list with commas."""
-    if isinstance(value, list | tuple) and not value:
-        return None
-    try:
-        names = key_names(value)
-    except TypeError:
-        return f'must be a column or a list of columns, such as ["user", "host"] (got {literal(value)})'
-    return "names a column twice" if len(set(names)) < len(names) else None
-
-
-def _is_bound(value: Any) -> str | None:
-    if isinstance(value, float) and value.is_integer():
-        return f"must be a whole number, without a point (got {literal(value)})"
-    if isinstance(value, bool) or not isinstance(value, int):
-        return f"must be a whole number (got {literal(value)})"
-    return None if 1 <= value <= MOST else f"must be from 1 to {MOST} (got {value})"
-
-
-def _is_measure(value: Any) -> str | None:
-    if not isinstance(value, str):
-        return f"must be {_MEASURES} (got {literal(value)})"
-    if value in (ROWS, UNSEEN):
-        return None
-    try:
-        if number_measure(value) is not None:
-            return None
-    except ValueError as error:
-        return str(error)
-    if _DISTINCT.fullmatch(value):
-        return key_problem(value.removeprefix(DISTINCT))
-    if _LATER.match(value):
-        return f"is not supported yet: use {_MEASURES} (got {value!r})"
-    return f"must be {_MEASURES} (got {value!r})"
-
-
-def _is_length(value: Any) -> str | None:
-    message = clock_problem(value)
-    if message is None and parse(value).length > LONGEST:
-        return f"must be at most 73,000 years (got {parse(value)})"
-    return message
-
-
-def _is_choice(*choices: str) -> Callable[[Any], str | None]:
-    names = " or ".join(f'"{choice}"' for choice in choices)
-    return lambda value: None if value in choices else f"must be {names} (got {literal(value)})"
-
-
-def _is_time(value: Any) -> str | None:
-    try:
-        _time(value)
-    except (TypeError, ValueError, OverflowError):
-        return f'must be a time such as "2026-01-31T12:00:00Z" (got {literal(value)})'
-    return None
-
-
 _CHECKS: dict[str, Callable[[Any], str | None]] = {
-    "name": _is_name,
-    "window": _is_length,
-    "at_least": _is_bound,
-    "below": _is_bound,
-    "least": _is_bound,
+    "name": name_problem,
+    "window": length_problem,
+    "at_least": count_problem,
+    "below": count_problem,
+    "least": count_problem,
     "key": key_problem,
     "where": condition_problem,
-    "measure": _is_measure,
-    "tell": _is_choice(CROSSING, EACH),
-    "silence": _is_length,
-    "after": _is_time,
-    "until": _is_time,
+    "measure": measure_problem,
+    "any_order": flag_problem,
+    "tell": choice_problem(CROSSING, EACH),
+    "silence": length_problem,
+    "after": time_problem,
+    "until": time_problem,
 }
-
-
-def key_names(columns: Any) -> tuple[str, ...]:
-    """The columns of a list, or of a text with commas. Raises TypeError for anything else."""
-    names = [name.strip() for name in columns.split(",")] if isinstance(columns, str) else columns
-    if not isinstance(names, list | tuple) or not names or not all(isinstance(name, str) and name for name in names):
-        raise TypeError("columns")
-    return tuple(names)
-
-
-def _time(time: Any) -> datetime:
-    """A time in UTC, of text, a date or a datetime that may name another zone. Raises TypeError or ValueError."""
-    if isinstance(time, str):
-        time = datetime.fromisoformat(time)
-    if isinstance(time, date) and not isinstance(time, datetime):
-        time = datetime(time.year, time.month, time.day)
-    if not isinstance(time, datetime):
-        raise TypeError("time")
-    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
-
-
-def _microseconds(time: str) -> int:
-    """Microseconds since the epoch."""
-    since = _time(time) - _EPOCH
-    return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds

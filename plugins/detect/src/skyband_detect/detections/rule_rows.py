@@ -24,6 +24,8 @@ def row_schema() -> pa.Schema:
         "at_least": pa.int64(),
         "below": pa.int64(),
         "key": pa.list_(pa.string()),
+        "steps": pa.list_(pa.string()),
+        "any_order": pa.bool_(),
         **dict.fromkeys(_TIMES, pa.timestamp("us", "UTC")),
     }
     return pa.schema([pa.field(name, types.get(name, pa.string())) for name in NAMES])

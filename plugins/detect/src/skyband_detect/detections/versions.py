@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 from attrs import evolve, frozen
-from skyband.arrays import TIME_MAX, TIME_MIN, Int64
+from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64
 
 from skyband_detect.detections.counters import Counter, Shared, bounds_of, reached_by, shared_by
 from skyband_detect.detections.rule import Rule
@@ -100,6 +100,11 @@ class ActiveRules:
     def reached(self) -> dict[tuple[int, ...], Int64]:
         """int64[a]: the places of these rules, by those of all rules of their counter."""
         return {counter.rules: np.array(reached_by(counter, self.rules), np.int64) for counter in self._counters}
+
+    def holds(self, rules: Int64, when: Int64) -> Array:
+        """bool[n]: whether each rule answers at a time."""
+        inside: Array = (when > self.begins[rules]) & (when <= self.ends[rules])
+        return inside
 
     @property
     def _counters(self) -> tuple[Counter, ...]:

@@ -1,0 +1,1 @@
+"""Sequences: steps that one key takes in order, within a window."""
