@@ -128,6 +128,21 @@ def evaluated(text, rows):
     return shape.apply(rows, shape.schema(rows.schema))[0]["value"].to_pylist()
 
 
+def test_an_escaped_backslash_in_a_pattern_is_one_wherever_wildcards_are():
+    texts = ["a\\b", "a\\\\b", "xa\\by", "a\nb\\", "a%b", None]
+    for pattern, expected in {
+        r"%a\\b%": [True, False, True, False, False, None],
+        r"a\\b%": [True, False, False, False, False, None],
+        r"%a\\b": [True, False, False, False, False, None],
+        r"a_b\\": [False, False, False, True, False, None],
+        r"%\\": [False, False, False, True, False, None],
+        r"a\%b": [False, False, False, False, True, None],
+        r"%\\_%": [True, True, True, False, False, None],
+    }.items():
+        sql = pattern.replace("\\", "\\\\")
+        assert evaluated(f"t LIKE '{sql}'", pa.record_batch({"t": texts})) == expected, pattern
+
+
 def test_operands_next_to_a_null_are_not_evaluated():
     """As on Spark, if they could fail: after a null, before a null divisor, and after a match of IN."""
     rows = pa.record_batch({"x": pa.array([None, 3], pa.int64()), "n": pa.array([0, 1], pa.int64())})

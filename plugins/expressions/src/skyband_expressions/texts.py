@@ -1,5 +1,6 @@
 """Functions of text, counted in characters as in Spark."""
 
+import re
 from collections.abc import Callable, Sequence
 
 import pyarrow as pa
@@ -135,4 +136,14 @@ def like(arguments: Sequence[Bound]) -> Bound:
     for mark in marks:
         if mark == "\\" and next(marks, "") not in ("%", "_", "\\"):
             raise UnknownExpressionError(f"LIKE: the pattern {pattern!r} has a backslash not before %, _ or backslash")
-    return call(pa.bool_(), lambda column: pc.match_like(column, pattern), text(arguments[0], "LIKE"))
+    matches = pc.match_like
+    if r"\\" in pattern:  # Arrow's shortcuts for patterns such as '%a' take an escaped backslash for two
+        matches, pattern = pc.match_substring_regex, _like_as_regex(pattern)
+    return call(pa.bool_(), lambda column: matches(column, pattern), text(arguments[0], "LIKE"))
+
+
+def _like_as_regex(pattern: str) -> str:
+    """A regular expression of RE2 that matches what a pattern of LIKE does."""
+    pieces = re.findall(r"\\.|.", pattern, re.DOTALL)
+    parts = ({"%": ".*", "_": "."}.get(piece) or re.escape(piece[-1]) for piece in pieces)
+    return rf"(?s)\A{''.join(parts)}\z"
