@@ -19,6 +19,10 @@ RULES = [
     | {"silence": "5 seconds"},
     {"name": "new", "key": ["name"], "measure": "unseen", "window": "20 seconds", "after": "1970-01-01T00:01:00Z"},
     {"name": "all", "window": "5 seconds", "at_least": 22},
+    {"name": "steps", "key": ["name"], "measure": "sequence", "window": "20 seconds", "silence": "5 seconds"}
+    | {"steps": ["value > 0.6", {"where": "value < 0.4", "at_least": 2, "window": "9 seconds"}]},
+    {"name": "both", "key": ["origin", "side"], "measure": "sequence", "window": "5 seconds", "any_order": True}
+    | {"steps": ["name < 'm'", "value > 0.9", "value < 0.1"]},
 ]
 FEATURES = [
     {"of": "max", "column": "value"},

@@ -3,14 +3,15 @@
 import json
 import math
 from collections.abc import Iterator
-from typing import Any
 
 import pyarrow as pa
 
 from .as_job import CONDITIONS
+from .detection_measures import NUMBERS, completions, number_of, random_steps
 from .streams import EachRow, Row, alike, plain
 
 _KEYS = [], ["name"], ["h"], ["n", "name"], ["on"]
+_MEASURES = "rows", "rows", "distinct", "unseen", "sequence", *NUMBERS
 _VALUES = ["v"], ["name", "v"], ["h"]
 
 
@@ -25,7 +26,7 @@ class Detections(EachRow):
 
     def rule(self, number: int) -> Row:
         random = self.random
-        measure, key = random.choice(("rows", "rows", "distinct", "unseen")), random.choice(_KEYS)
+        measure, key = random.choice(_MEASURES), random.choice(_KEYS)
         rule = {"name": f"rule {number}", "measure": measure, "key": key, "window": random.choice((1, 2, 3, 5, 10, 30))}
         rule |= {"where": random.choice((None, *CONDITIONS)), "values": random.choice(_VALUES)}
         rule |= {"at_least": random.choice((1, 2, 2, 3, 5)), "each": measure != "unseen" and random.random() < 0.3}
@@ -33,6 +34,10 @@ class Detections(EachRow):
         rule |= {"after": random.choice((None, -30, 0, 20)) if measure != "unseen" else random.choice((-100, 0, 5))}
         if measure == "rows" and random.random() < 0.3:
             rule |= {"falls": True, "each": False}
+        if measure == "sequence":
+            rule |= {"steps": random_steps(random), "any_order": random.random() < 0.3}
+        if measure in NUMBERS:
+            rule |= {"at_least": random.choice((-1, 0.5, 1, 2, 5)), "least": random.choice((1, 1, 3))}
         return rule | {"until": random.choice((None, None, 40))}
 
     def as_written(self, rule: Row) -> Row:
@@ -43,8 +48,13 @@ class Detections(EachRow):
             table["measure"] = rule["measure"]
         if "falls" in rule:
             table["below"] = rule["at_least"]
+        elif "steps" in rule:
+            table |= {"steps": rule["steps"], "tell": "each" if rule["each"] else "crossing"}
+            table |= {"any_order": True} if rule["any_order"] else {}
         elif rule["measure"] != "unseen":
             table |= {"at_least": rule["at_least"], "tell": "each" if rule["each"] else "crossing"}
+        if "least" in rule and rule["measure"] != "sum v":
+            table["least"] = rule["least"]
         if rule["where"] is not None:
             table["where"] = rule["where"]
         if rule["silence"] is not None:
@@ -75,6 +85,8 @@ class Detections(EachRow):
             inside = [row for row in group if rule["where"] is None or CONDITIONS[rule["where"]](row) is True]
             needed = [*rule["key"], *(rule["values"] if rule["measure"] == "distinct" else [])]
             inside = [row for row in inside if all(row[name] is not None for name in needed)]
+            if rule["measure"] in NUMBERS:
+                inside = [row for row in inside if row["v"] is not None and not math.isnan(row["v"])]
             for key in {tuple(alike(row[name]) for name in rule["key"]) for row in inside}:
                 own = [row for row in inside if tuple(alike(row[name]) for name in rule["key"]) == key]
                 for time, low, high in self.crossings(rule, own):
@@ -89,25 +101,35 @@ class Detections(EachRow):
         if "falls" in rule:
             yield from self.falls(rule, own)
             return
-        for time in sorted({row["ts"] for row in own}):
-            span, bound = rule["window"], rule["at_least"]
-            at_time = [row for row in own if row["ts"] == time]
-            earlier = [row for row in own if time - span < row["ts"] < time]
-            if rule["measure"] == "unseen":
-                low, high = 0, 0
-                answers = not any(time - span <= row["ts"] < time for row in own)
-            else:
-                low, already = self.measure(rule, [*earlier, *at_time]), self.measure(rule, earlier) >= bound
-                high: Any = low
-                answers = low >= bound and (rule["each"] or not already)
-                if already:
-                    low, high = bound + (len(at_time) if rule["measure"] == "rows" else 0), None
+        for time, low, high in self.reached(rule, own):
             late = rule["until"] is not None and time > rule["until"]
-            if not answers or late or time < silent or (rule["after"] is not None and time <= rule["after"]):
+            if late or time < silent or (rule["after"] is not None and time <= rule["after"]):
                 continue
             if rule["silence"] is not None:
                 silent = time + rule["silence"]
             yield time, low, high
+
+    def reached(self, rule: Row, own: list[Row]) -> Iterator[tuple[int, float, float | None]]:
+        """The times at which one key reaches the bound, without silence, after and until."""
+        if "steps" in rule:
+            yield from ((time, took, took) for time, took in completions(rule, own))
+            return
+        for time in sorted({row["ts"] for row in own}):
+            span, bound = rule["window"], rule["at_least"]
+            at_time = [row for row in own if row["ts"] == time]
+            earlier = [row for row in own if time - span < row["ts"] < time]
+            low: float = 0
+            high: float | None = 0
+            if rule["measure"] == "unseen":
+                answers = not any(time - span <= row["ts"] < time for row in own)
+            else:
+                low, already = self.measure(rule, [*earlier, *at_time]), self.measure(rule, earlier) >= bound
+                high = low
+                answers = low >= bound and (rule["each"] or not already)
+                if already and rule["measure"] not in NUMBERS:
+                    low, high = bound + (len(at_time) if rule["measure"] == "rows" else 0), None
+            if answers:
+                yield time, low, high
 
     def falls(self, rule: Row, own: list[Row]) -> Iterator[tuple[int, float, float | None]]:
         """The times at which one key has fewer rows than the bound, and had enough just before."""
@@ -124,7 +146,9 @@ class Detections(EachRow):
                 silent = time + rule["silence"]
             yield time, after, after
 
-    def measure(self, rule: Row, rows: list[Row]) -> int:
+    def measure(self, rule: Row, rows: list[Row]) -> float:
+        if rule["measure"] in NUMBERS:
+            return number_of(rule["measure"], rows, rule["least"])
         if rule["measure"] == "rows":
             return len(rows)
         return len({tuple(alike(row[name]) for name in rule["values"]) for row in rows})

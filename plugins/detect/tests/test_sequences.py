@@ -90,6 +90,16 @@ def test_the_row_of_the_last_step_brings_its_columns_and_a_rule_alone_needs_no_b
     assert [row["do"] for row in found] == ["b"]
 
 
+def test_a_key_that_falls_when_no_row_comes_leaves_sequences_of_others_alone():
+    few = {"name": "few", "key": ["user"], "window": "1 second", "below": 1}
+    pairs = {"at_least": 2, "window": "1 minute", "measure": "distinct user"}
+    query = {"kind": "detections", "time": "ts", "by": ["do"], "detections": [few, RULE | {"steps": ["true", pairs]}]}
+    run = LocalRun.start(query, SCHEMA)
+    batches = [run.push(rows(entry)) for entry in ((0, "a"), (5, "b"), (9, "b"))]
+    found = [row["rule"] for batch in [*batches, run.finish()] for row in batch.to_pylist()]
+    assert found == ["few", "few"]
+
+
 def test_steps_may_be_text_of_json_as_files_of_csv_have_them(tmp_path):
     text = json.dumps(["do = 'a'", {"where": "do = 'b'", "at_least": 2, "window": "1 minute"}]).replace('"', '""')
     (tmp_path / "rules.csv").write_text(

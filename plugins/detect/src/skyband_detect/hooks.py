@@ -1,6 +1,11 @@
 """The hooks of skyband-detect, imported by discovery, and so without any backend."""
 
+from typing import TYPE_CHECKING
+
 from skyband import BackendInfo, QueryInfo, RoleInfo, hookimpl
+
+if TYPE_CHECKING:
+    import click
 
 
 @hookimpl
@@ -64,3 +69,11 @@ def skyband_queries() -> list[QueryInfo]:
             presentation="skyband_detect.detections.presentation:DetectionsPresentation",
         )
     ]
+
+
+@hookimpl
+def skyband_commands(group: "click.Group") -> None:
+    """The command `skyband sigma`."""
+    from skyband_detect.sigma import command
+
+    group.add_command(command.command, "sigma")

@@ -21,6 +21,7 @@ from skyband_detect.detections.conditions import rows_by_condition
 from skyband_detect.detections.counter_rows_kernel import rows_by_counter
 from skyband_detect.detections.counters import (
     Counter,
+    Needs,
     below_of,
     bits_column,
     key_column,
@@ -177,12 +178,13 @@ class DetectionsProcessor(GroupProcessor):
             inside, falls = own[0], NO_FALLS
             falling = self._falling.get(number)
             if counter.steps is not None:
-                items = [self._values(rows, need.values, some) for need, some in zip(counter.needs, own, strict=True)]
-                pieces.append(self._sequences(active, counter, state, rows, own, items))
+                if any(map(len, own)):
+                    items = [self._values(rows, *some) for some in zip(counter.needs, own, strict=True)]
+                    pieces.append(self._sequences(active, counter, state, rows, own, items))
             elif len(inside) and counter.is_number:
                 pieces.append(self._totals(active, number, rows, inside))
             elif len(inside):
-                values = self._values(rows, counter.values, inside)
+                values = self._values(rows, counter.needs[0], inside)
                 limits = {} if falling is None else falling.limits
                 alerts, falls = self._crossings(active, counter, state, rows, inside, values, limits)
                 pieces.append(alerts)
@@ -248,9 +250,9 @@ class DetectionsProcessor(GroupProcessor):
                 pieces.append(self._crossings(active, counter, state, rows, own[0], items[0], {})[0])
         return pieces
 
-    def _values(self, rows: Rows, columns: tuple[str, ...], inside: Int64) -> UInt64 | None:
-        """uint64[m]: the hashes of the values of some rows; None for no columns."""
-        return rows[value_column(self._all.values.index(columns))][inside] if columns else None
+    def _values(self, rows: Rows, need: Needs, inside: Int64) -> UInt64 | None:
+        """uint64[m]: the hashes of the values of some rows; None if no values are counted."""
+        return rows[value_column(self._all.values.index(need.values))][inside] if need.values else None
 
     def _sequences(
         self, active: ActiveRules, counter: Counter, state: SequenceCounter, rows: Rows, inside: Sequence[Int64],
