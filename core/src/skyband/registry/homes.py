@@ -5,7 +5,7 @@ _NAMES = {
         bench compare plot test
     """,
     "skyband-detect": """
-        detections key-counter key-counter/newest key-total key-total/window
+        detections key-counter key-counter/newest key-total key-total/window sigma
     """,
     "skyband-distinct": """
         --between --expression Estimate Overlap count_of demo distinct-count estimate estimate_between estimates

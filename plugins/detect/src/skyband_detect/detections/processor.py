@@ -1,7 +1,7 @@
 """Counts rows by the keys of all rules, and answers the rows that cross a bound."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -93,7 +93,7 @@ class DetectionsProcessor(GroupProcessor):
             return SequenceCounter(
                 counter.steps,
                 counter.longest,
-                lambda **parameters: self._bindings["key-counter"].create(**parameters),
+                lambda **parameters: cast("KeyCounter", self._bindings["key-counter"].create(**parameters)),
             )
         assert counter.role is not None
         return self._bindings[counter.role].create(**counter.parameters)

@@ -35,7 +35,7 @@ def command(paths: tuple[Path, ...], mapping: Path | None, any_logsource: bool, 
     rules, names, refused = [], set[str](), 0
     for document in documents:
         try:
-            made = correlations.rule_of(document)
+            translation = correlations.rule_of(document)
             if document.title in names:
                 raise RefusedError("name", f"{document.title!r} is the name of another correlation too")
         except RefusedError as error:
@@ -43,8 +43,8 @@ def command(paths: tuple[Path, ...], mapping: Path | None, any_logsource: bool, 
             click.echo(f"{document.place}: {error}", err=True)
             continue
         names.add(document.title)
-        rules.append(made.rule)
-        for note in made.notes:
+        rules.append(translation.rule)
+        for note in translation.notes:
             click.echo(f"note: {document.place}: {note}", err=True)
     click.echo(json.dumps(rules, indent=2, ensure_ascii=False))
     click.echo(f"{len(rules)} rules made, {refused} refused", err=True)

@@ -17,10 +17,10 @@ _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks
 _COUNTS = ("event_count", "value_count")
 _NUMBERS = {"value_sum": "sum", "value_avg": "mean", "value_median": "median of", "value_percentile": "p"}
 _ORDERS = ("temporal", "temporal_ordered")
-_KNOWN = {"type", "rules", "group-by", "timespan", "condition", "generate"}
+_KEYS = {"type", "rules", "group-by", "timespan", "condition", "generate"}
 
 
-class Made(NamedTuple):
+class Translation(NamedTuple):
     """A rule of a correlation, and what is different in it."""
 
     rule: dict[str, Any]
@@ -37,7 +37,7 @@ class Correlations:
     def __init__(self, library: Library, mapping: FieldMapping, edge: bool) -> None:
         self._library, self._mapping, self._edge = library, mapping, edge
 
-    def rule_of(self, document: Document) -> Made:
+    def rule_of(self, document: Document) -> Translation:
         """The rule of a correlation. Raises RefusedError, naming the key that cannot be said."""
         notes = list[str]()
         body = self._body(document)
@@ -49,10 +49,10 @@ class Correlations:
             rule |= {"where": self._where(body, notes), **self._measured(body, kind, notes)}
         if not self._edge and "below" not in rule:
             rule |= {"tell": "each", "silence": window}
-        made = rule_or_faults(rule)
-        if not isinstance(made, Rule):
-            raise RefusedError(*made[0])
-        return Made(rule, tuple(notes))
+        checked = rule_or_faults(rule)
+        if not isinstance(checked, Rule):
+            raise RefusedError(*checked[0])
+        return Translation(rule, tuple(notes))
 
     def _body(self, document: Document) -> Mapping[str, Any]:
         body = document.content["correlation"]
@@ -62,7 +62,7 @@ class Correlations:
             remedy = "give both columns one name in source.select, and group by that"
             raise RefusedError("correlation.aliases", f"names a field differently by rule: {remedy}")
         for name in body:
-            if name not in {*_KNOWN, "aliases"}:
+            if name not in {*_KEYS, "aliases"}:
                 raise RefusedError(f"correlation.{name}", "is not supported")
         return body
 
@@ -155,7 +155,7 @@ class Correlations:
         documents = self._named(body)
         condition = body.get("condition")
         if condition is not None and condition != {"gte": len(documents)}:
-            message = "must be left out of temporal correlations, of which all rules have to match"
+            message = "must be left out of temporal correlations: all their rules have to match"
             raise RefusedError("correlation.condition", f"{message} (got {condition!r})")
         steps = [self._step(document, key) for document in documents]
         order = {"any_order": True} if kind == "temporal" else {}

@@ -18,7 +18,7 @@ _PLAIN = re.compile(r"[A-Za-z_]\w*")
 _COMPARISONS = {"lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
 _AROUND = {"contains": ("*", "*"), "startswith": ("", "*"), "endswith": ("*", "")}
 _OF_TEXT = {*_AROUND, "cased"}
-_KNOWN = {*_OF_TEXT, *_COMPARISONS, "all", "re", "i", "cidr", "exists"}
+_MODIFIERS = {*_OF_TEXT, *_COMPARISONS, "all", "re", "i", "cidr", "exists"}
 
 
 def name_of(column: str) -> str:
@@ -39,9 +39,9 @@ def match(key: str, value: Any, column_of: Callable[[str], str]) -> str:
     if not field:
         raise RefusedError(key, "keywords without a field search all columns: name a column")
     for modifier in modifiers:
-        if modifier not in _KNOWN:
+        if modifier not in _MODIFIERS:
             raise RefusedError(
-                key, f"the modifier {modifier!r} is not supported; there are {', '.join(sorted(_KNOWN))}"
+                key, f"the modifier {modifier!r} is not supported; there are {', '.join(sorted(_MODIFIERS))}"
             )
     column = name_of(column_of(field))
     values = value if isinstance(value, list) else [value]
@@ -103,13 +103,13 @@ def _text(key: str, column: str, named: set[str], value: Any) -> str:
         raise RefusedError(key, f"must be text, a number, true, false or null (got {value!r})")
     before, after = around[0] if around else ("", "")
     pieces = _pieces(f"{before}{value}{after}")
-    left = column if "cased" in named else f"lower({column})"
+    compared = column if "cased" in named else f"lower({column})"
     if not {_ANY, _ONE} & {*pieces}:
         text = "".join(pieces)
-        return f"{left} = {text_of(text if 'cased' in named else text.lower())}"
+        return f"{compared} = {text_of(text if 'cased' in named else text.lower())}"
     several = (place for place, piece in enumerate(pieces) if piece != _ANY or pieces[place - 1 : place] != [_ANY])
     pattern = "".join(_like(pieces[place]) for place in several)
-    return f"{left} LIKE {text_of(pattern if 'cased' in named else pattern.lower())}"
+    return f"{compared} LIKE {text_of(pattern if 'cased' in named else pattern.lower())}"
 
 
 _ANY, _ONE = "\0any", "\0one"

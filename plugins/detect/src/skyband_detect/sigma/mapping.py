@@ -34,11 +34,11 @@ class FieldMapping:
             return None
         if not isinstance(logsource, Mapping):
             raise RefusedError("logsource", f"must have product, category or service (got {logsource!r})")
-        asked = {part: str(logsource[part]) for part in _PARTS if logsource.get(part)}
+        parts = {part: str(logsource[part]) for part in _PARTS if logsource.get(part)}
         for entry in self.logsources:
-            if all(asked.get(part) == entry[part] for part in _PARTS if part in entry):
+            if all(parts.get(part) == entry[part] for part in _PARTS if part in entry):
                 return entry["where"]
-        words = ", ".join(f'{part} = "{value}"' for part, value in asked.items())
+        words = ", ".join(f'{part} = "{value}"' for part, value in parts.items())
         remedy = "add it with its `where` to the file of --mapping, or call with --any-logsource"
         raise RefusedError("logsource", f"which rows are of {words} is not known: {remedy}")
 
