@@ -7,6 +7,7 @@ import pyarrow as pa
 from skyband.arrays import Array
 
 from skyband_expressions.expression import parse_condition
+from skyband_expressions.patterns import java_pattern
 from skyband_expressions.syntax import UnknownExpressionError
 
 _INSTEAD = "or make a boolean column in source.select, and name that"
@@ -20,6 +21,15 @@ def condition_problem(value: Any) -> str | None:
         parse_condition(value)
     except UnknownExpressionError as error:
         return f"is not a condition that all engines support: {error}; {_INSTEAD}"
+    return None
+
+
+def pattern_problem(pattern: str) -> str | None:
+    """What in a regular expression engines read differently, or None."""
+    try:
+        java_pattern(pattern, "RLIKE")
+    except UnknownExpressionError as error:
+        return str(error)
     return None
 
 

@@ -8,9 +8,7 @@ from collections.abc import Callable, Mapping
 from ipaddress import IPv4Network, ip_network
 from typing import Any
 
-from skyband_expressions.patterns import java_pattern
-from skyband_expressions.row_conditions import condition_problem
-from skyband_expressions.syntax import UnknownExpressionError
+from skyband_expressions.row_conditions import condition_problem, pattern_problem
 
 from skyband_detect.sigma.refusals import RefusedError
 
@@ -144,10 +142,9 @@ def _pattern(key: str, column: str, named: set[str], value: Any) -> str:
     if not named <= {"re", "i"} or "re" not in named or not isinstance(value, str):
         raise RefusedError(key, "a regular expression is text with the modifier 're', and at most 'i' beside it")
     pattern = ("(?i)" if "i" in named else "") + value
-    try:
-        java_pattern(pattern, "re")
-    except UnknownExpressionError as error:
-        raise RefusedError(key, f"the regular expression {value!r} is not supported: {error}") from error
+    problem = pattern_problem(pattern)
+    if problem is not None:
+        raise RefusedError(key, f"the regular expression {value!r} is not supported: {problem}")
     return f"{column} RLIKE {text_of(pattern)}"
 
 
