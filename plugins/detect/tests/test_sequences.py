@@ -51,6 +51,27 @@ def test_one_row_may_be_one_step_only_and_the_latest_start_counts():
     assert answers([(0, "a"), (5, "b"), (6, "a"), (12, "c")], **steps("a", "b", "c")) == [], "b is before the new a"
 
 
+def test_a_row_is_one_step_of_three_and_a_sequence_just_as_long_as_the_window_is_outside():
+    assert answers([(0, "a"), (1, "a"), (2, "a")], **steps("a", "a", "a")) == [(2, 2)]
+    assert answers([(0, "a"), (1, "b"), (9, "a"), (10, "b")], **steps("a", "b")) == [(1, 1), (10, 1)]
+    assert answers([(0, "a"), (10, "b")], **steps("a", "b"), any_order=True) == []
+
+
+def test_a_step_may_count_over_more_than_the_window():
+    pair = {"where": "do = 'a'", "at_least": 2, "window": "10 seconds"}
+    rule = RULE | {"steps": [pair, "do = 'b'"], "window": "2 seconds"}
+    query = {"kind": "detections", "time": "ts", "detections": [rule]}
+    run = LocalRun.start(query, SCHEMA)
+    batches = [run.push(rows(entry)) for entry in ((0, "a"), (6, "a"), (7, "b"), (20, "c"))]
+    assert [row["time"].timestamp() for batch in batches for row in batch.to_pylist()] == [7]
+
+
+def test_rows_of_one_time_are_put_together_by_key():
+    own, times = SequenceCounter(Steps((Step("a"), Step("b")), False), 1000, dict), np.array([1, 1, 1])
+    inside = [np.array([0, 1]), np.array([2])]
+    assert len(own.update(times, np.array([1, 2, 1], np.uint64), inside, [None] * 2, BOUNDS).rows) == 0
+
+
 def test_it_crosses_when_no_other_was_complete_in_the_window():
     entries = [(0, "a"), (1, "b"), (2, "a"), (3, "b"), (12, "a"), (13, "b")]
     assert answers(entries, **steps("a", "b")) == [(1, 1), (13, 1)]
@@ -93,11 +114,11 @@ def test_the_row_of_the_last_step_brings_its_columns_and_a_rule_alone_needs_no_b
 def test_a_key_that_falls_when_no_row_comes_leaves_sequences_of_others_alone():
     few = {"name": "few", "key": ["user"], "window": "1 second", "below": 1}
     pairs = {"at_least": 2, "window": "1 minute", "measure": "distinct user"}
-    query = {"kind": "detections", "time": "ts", "by": ["do"], "detections": [few, RULE | {"steps": ["true", pairs]}]}
+    both = [few, RULE | {"steps": ["true", pairs]}]
+    query = {"kind": "detections", "time": "ts", "delay": "2 seconds", "detections": both}
     run = LocalRun.start(query, SCHEMA)
-    batches = [run.push(rows(entry)) for entry in ((0, "a"), (5, "b"), (9, "b"))]
-    found = [row["rule"] for batch in [*batches, run.finish()] for row in batch.to_pylist()]
-    assert found == ["few", "few"]
+    batches = [run.push(rows(entry)) for entry in ((0, "a"), (2.5, "b"), (4, "b"))]
+    assert [row["rule"] for batch in batches for row in batch.to_pylist()] == ["few"]
 
 
 def test_steps_may_be_text_of_json_as_files_of_csv_have_them(tmp_path):

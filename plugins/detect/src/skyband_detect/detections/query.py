@@ -71,7 +71,8 @@ class Detections(Query):
 
     A sequence is answered at the row of its last step; in any order, at that which completes it. A key crosses at t if
     a sequence is complete in (t - window, t], and none was in (t - window, t). `value` is the shortest time, in
-    seconds, from a first step to this row. A key costs 16 bytes and 8 for each step, however many rows match.
+    seconds, from a first step to this row. A state has 8 bytes for each key and 8 for each of its steps, however many
+    rows match.
 
     With `below`, `time` is the moment at which a row becomes exactly one window old, unless a row at that moment takes
     its place; `value` is the number of rows that are left, and carried columns are those of the last row of the key. It

@@ -77,7 +77,7 @@ def push_in_order(  # noqa: C901 - a numeric kernel is one loop
                 if began > old and (asks.each[ask] or before <= old):
                     hits = write(completed, hits, final, ask, time - began)
         for place in range(last, FIRST, -1):
-            if mask >> (place - FIRST) & 1 and table[slot, place - 1] > table[slot, place]:
+            if mask >> (place - FIRST) & 1:
                 table[slot, place] = table[slot, place - 1]
         if mask & 1:
             table[slot, FIRST] = table[slot, NEWEST] = time
