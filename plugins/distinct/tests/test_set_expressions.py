@@ -5,7 +5,7 @@ import pytest
 import skyband
 from skyband import states
 from skyband.errors import InputError
-from skyband_distinct.questions.set_expressions import share_around
+from skyband_distinct.binomial_bounds import share_bounds
 
 EXPRESSIONS = {
     "a": lambda a, b, c: a,
@@ -82,7 +82,9 @@ def test_bounds_of_a_share_are_those_of_clopper_and_pearson(part, together, delt
     from scipy.stats import binomtest
 
     expected = binomtest(part, together).proportion_ci(1 - delta, method="exact")
-    assert share_around(part, together, delta) == pytest.approx((expected.low, expected.high), abs=1e-9)
+    low, high = share_bounds(part, together, delta / 2)
+    assert (low, high) == pytest.approx((expected.low, expected.high), abs=2e-9)
+    assert low <= expected.low and high >= expected.high - 1e-14, "rounded outwards"
 
 
 @pytest.mark.parametrize(

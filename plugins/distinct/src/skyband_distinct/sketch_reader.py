@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, Self
 
-from skyband.arrays import UInt64
+from skyband.arrays import Float64, UInt64
 from skyband.config.half_open_ranges import ValueRange
 from skyband.errors import InputError
 from skyband.roles.answering_reader import AnsweringReader
@@ -34,6 +34,7 @@ class SketchReader(AnsweringReader):
         "skyband_distinct.questions.item_overlap:CompareItems",
         "skyband_distinct.questions.set_expressions:CountExpression",
         "skyband_distinct.questions.theta_sketches:MakeThetaSketch",
+        "skyband_distinct.questions.frequencies:CountByFrequency",
     )
 
     @classmethod
@@ -74,3 +75,12 @@ class SketchReader(AnsweringReader):
         All have equal parameters. For backends with a parameter `values`, and states with `values = "latest"`.
         """
         raise InputError("states", f"of {type(readers[0]).__name__} keep no values, so ranges cannot be counted")
+
+    @classmethod
+    def frequencies(cls, readers: Sequence[Self], since: Sequence[int], seen: Sequence[int]) -> Float64:  # noqa: ARG003
+        """(count, low, high) of the keys with exactly seen[i] rows in all states, since their moments: float64[n, 3].
+
+        The last counts those with that many rows or more. All have equal parameters. For backends with a parameter
+        `sightings` (`skyband_distinct.sightings`), and states with at least that many.
+        """
+        raise InputError("states", f"of {type(readers[0]).__name__} do not know how often keys were seen")

@@ -8,7 +8,7 @@ from attrs import define
 from skyband.arrays import UInt64
 from skyband.config.parameters import build
 
-from skyband_distinct import sketch_parameters
+from skyband_distinct import sightings, sketch_parameters
 
 
 @define
@@ -30,6 +30,7 @@ class PromisedOfHashes(Promised):
 
     hash: str | None = sketch_parameters.hash_()
     values: str | None = sketch_parameters.values()
+    sightings: int | None = sightings.sightings()
 
     def __attrs_post_init__(self) -> None:
         sketch_parameters.check_seed(self.seed, self.hash)
@@ -66,6 +67,7 @@ class OfExact:
 
     hash: str | None = sketch_parameters.hash_()
     values: str | None = sketch_parameters.values()
+    sightings: int | None = sightings.sightings()
 
 
 def distinct(hashes: UInt64) -> UInt64:

@@ -26,6 +26,7 @@ EXAMPLES = (
     + examples(
         {"item": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds", "value": "value"},
         {"item": "name", "windows": ["20 rows"], "every": "7 rows", "value": "value"},
+        {"item": "name", "windows": ["30 seconds", "1 minute"], "every": "15 seconds", "seen": [1, 2, 4]},
         backends={"sketch": "exact"},
     )
     + examples(

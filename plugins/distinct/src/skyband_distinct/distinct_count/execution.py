@@ -69,7 +69,7 @@ class DistinctCountExecution(Execution[DistinctCount]):
         if not plain or sketch.bitmap() is None:
             most = min(sketch.exact_up_to, most)
         alone = query.emit is not None or query.ranges is not None or (query.longest is not None and query.adds)
-        alone = alone or TERMS in answers.names  # shards have one group
+        alone = alone or query.seen is not None or TERMS in answers.names  # shards have one group
         if query.against is not None:
             alone = alone or query.against != PREVIOUS or not before_that_double(query.windows)
         if most < _FEWEST_KEYS or alone:
@@ -120,6 +120,12 @@ class DistinctCountExecution(Execution[DistinctCount]):
         if self.query.against is not None:
             message = "compares with earlier answers, which no state contains: start without it, or with history"
             return [Problem("against", message)]
+        sightings, seen = state.parameters.get("sightings"), self.query.seen
+        if sightings != (seen and seen[-1]):
+            kept = f"the last {sightings} rows of each item" if sightings else "one row of each item"
+            remedy = f"its last number must be {sightings}" if sightings else "leave it out"
+            got = literal(None if seen is None else list(seen))
+            return [Problem("seen", f"the states keep {kept}: {remedy} (got {got})")]
         valued = state.parameters.get("values") is not None
         if valued == (self.query.value is not None):
             return []
@@ -127,13 +133,14 @@ class DistinctCountExecution(Execution[DistinctCount]):
         return [Problem("value", f"the states {message} (got {literal(self.query.value)})")]
 
     def open_keys(self, before: Query) -> tuple[str, ...]:
-        """Windows up to the longest, for which rows are kept, may change, and so may ranges of kept values."""
+        """Windows up to the longest, and ranges of kept values or classes of kept rows, may change."""
         query = self.query
         if query.against is not None or not isinstance(before, DistinctCount):
             return query.evolvable  # with `against`, earlier answers belong to the previous windows and ranges
         same = query.longest is None and _longest(query) == _longest(before)
         # Values that are added up are within limits; values counted by ranges need not be.
         ranges = ["ranges"] if before.adds == query.adds else []
+        ranges += ["seen"] if (before.seen or [None])[-1] == (query.seen or [None])[-1] else []
         return (*query.evolvable, *ranges, *(["windows"] if same else []))
 
 

@@ -55,7 +55,7 @@ _KINDS = {
     "at": np.dtype(np.int64),
     **dict.fromkeys(("count", "low", "high"), np.dtype(float)),
 }
-"""The arrays of earlier answers in a state: the number of the window and range, the moment, and the count."""
+"""The arrays of earlier answers in a state: the number of the window and range or class, the moment, and the count."""
 _NO_COUNT = (0.0, 0.0, 0.0)
 
 Count = tuple[float, float, float]
@@ -66,7 +66,7 @@ class PreviousProcessor(CountingProcessor):
     """Keeps the answers of the moments within a window's length, or the lag, a few numbers each."""
 
     def __init__(self, query: "DistinctCount", bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
-        count = len(query.windows) * max(1, len(query.ranges or ()))
+        count = len(query.windows) * len(query.ranges or query.seen or [None])
         self._past: list[deque[tuple[int, Count]]] = [deque() for _ in range(count)]
         """The answers of each window and range since the end of the one that is compared next."""
         self._lag = query.against.length if isinstance(query.against, Duration) else None

@@ -19,6 +19,7 @@ from skyband.groups.windowed_processor import WindowedProcessor
 from skyband.registry import Binding
 
 from skyband_distinct.distinct_count.value_sums import TERMS, left_out, limits_of
+from skyband_distinct.sightings import SightingSketch, texts
 
 if TYPE_CHECKING:
     from skyband.roles import Sketch
@@ -36,6 +37,7 @@ class CountingProcessor(BackendProcessor, WindowedProcessor):
 
     def __init__(self, query: "DistinctCount", bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
         self._ranges, self._valued, self._query = query.ranges, query.value is not None, query
+        self._seen = query.seen
         self._limits = limits_of(query) if query.adds else None
         """The limits of values that are added up; None if none are."""
         self._terms: list[list[float]] | None = [] if TERMS in answers.names else None
@@ -43,6 +45,7 @@ class CountingProcessor(BackendProcessor, WindowedProcessor):
         self._labels = {
             "window": pa.array([str(window) for window in query.windows]),
             "range": pa.array([str(within) for within in query.ranges or ()], pa.string()),
+            "seen": pa.array(texts(query.seen) if query.seen else [], pa.string()),
         }
         schedule = query.schedule
         super().__init__(query.every.length, schedule.horizon, query.rows, schedule)
@@ -80,17 +83,13 @@ class CountingProcessor(BackendProcessor, WindowedProcessor):
     def answer(self, at: int) -> None:
         starts = self._starts(at)
         for window, since in enumerate(starts if self.needs_answers else ()):
-            if self._ranges is None:
-                self._answers.append((at, window, *self._counts(since)))
-            for place, within in enumerate(self._ranges or ()):
-                counts = self._backend.estimate_between(since, within.low, within.high)
-                self._answers.append((at, window, place, *counts))
+            self._answers += [(at, window, *counts) for counts in self._counts(since)]
         self._backend.forget(self._schedule.needed_from(starts))
 
     @classmethod
     def turns(cls, processors: Sequence[Self], rows: Rows, spans: Int64, turns: Sequence[PlainTurn]) -> AnswersOfTurns:
         first = processors[0]
-        if cls is not CountingProcessor or first._valued or first._schedule.falls_back:
+        if cls is not CountingProcessor or first._valued or first._seen or first._schedule.falls_back:
             return super().turns(processors, rows, spans, turns)
         moments, windows = [turn.due for turn in turns], len(first._query.windows)
         since = {at: first._starts(at) for own in {id(own): own for own in moments}.values() for at in own.tolist()}
@@ -107,7 +106,17 @@ class CountingProcessor(BackendProcessor, WindowedProcessor):
         columns = [np.repeat(due, windows), np.tile(np.arange(windows), len(due)), *numbers.T]
         return AnswersOfTurns([AnswerColumns(first._schema, columns, first._labels)], counts)
 
-    def _counts(self, since: int) -> tuple[float, ...]:
+    def _counts(self, since: int) -> list[tuple[float, ...]]:
+        """The answers of a window: the place of each range, or number of sightings, and the numbers."""
+        if self._ranges is not None:
+            estimates = [self._backend.estimate_between(since, within.low, within.high) for within in self._ranges]
+            return [(place, *counts) for place, counts in enumerate(estimates)]
+        if self._seen is not None:
+            frequencies = cast(SightingSketch, self._backend).frequencies(since, self._seen)
+            return [(place, *counts) for place, counts in enumerate(frequencies.tolist())]
+        return [self._counts_and_sum(since)]
+
+    def _counts_and_sum(self, since: int) -> tuple[float, ...]:
         """The count with its bounds, and the sum with its own if values are added up."""
         counts = self._backend.estimate_with_bounds(since)
         if self._limits is None:

@@ -13,6 +13,7 @@ from skyband.columns.state_frame_checks import check_numbers, check_whole
 from skyband.config.calendar_lengths import SO_FAR, CalendarLength, Length, lengths
 from skyband.config.durations import Duration, length_text
 from skyband.config.half_open_ranges import ValueRange, ranges_parameter
+from skyband.config.literals import literal
 from skyband.config.parameters import choice, number
 from skyband.errors import ConfigError, Problem
 from skyband.queries import emitted_states
@@ -45,6 +46,7 @@ from skyband.windows.window_parameters import (
 
 from skyband_distinct.distinct_count import value_sums
 from skyband_distinct.distinct_count.comparable_windows import ADDED, moments_problems
+from skyband_distinct.sightings import SightingSketch, seen_parameter
 from skyband_distinct.sketch_parameters import THETA
 
 _THETA_TYPES = (
@@ -59,6 +61,12 @@ class DistinctCount(QueryWithRules):
 
     Result columns: at, window, count, low, high. `low` and `high` are the sketch's bounds, equal to `count` if it is
     exact. Null items are not counted, but reported; with several columns, one null is enough.
+
+    With `seen = [1, 2, 3, 10]`, items are counted by how many rows of the window have them: those seen once, twice,
+    three times, and, as the last number is open, ten times or more. The column seen, after window, says which, as "1"
+    or "10+". This requires `exact` or `k-skb`, which then keep the last rows of each item, here ten. Of more items than
+    it samples, `k-skb` estimates the numbers, and low and high contain each of them except for a share delta of the
+    answers.
 
     With `value`, a column of numbers, and `ranges` of it, items are counted by their latest value in the window; the
     largest counts if several rows have that time. A range [low, high) includes low and excludes high; the column range,
@@ -142,6 +150,7 @@ class DistinctCount(QueryWithRules):
         None, kw_only=True, help="the largest value that is added up, required for sums of k-skb; by default no limit"
     )
     against: Any = lag_parameter()
+    seen: tuple[int, ...] | None = seen_parameter()
     hash: str | None = choice(
         THETA, default=None, kw_only=True,
         help="\"theta\": hash the items as Spark's theta_sketch_agg does, so that states yield theta sketches that "
@@ -167,6 +176,9 @@ class DistinctCount(QueryWithRules):
     def _range_problems(self) -> list[Problem]:
         if self.value is None and self.ranges is not None:
             return [Problem("value", "is required with `ranges`: name the column of numbers that they divide")]
+        if self.value is not None and self.seen is not None:
+            message = "counts items by how often they were seen, not by a value: remove it or `value`"
+            return [Problem("seen", f"{message} (got {literal(list(self.seen))})")]
         if self.emit is not None and self.ranges is not None:
             return [Problem("ranges", "cannot be used with `emit`: leave them out, and query the states for them")]
         return []
@@ -182,7 +194,8 @@ class DistinctCount(QueryWithRules):
             values = "it only counts items, without values to add up: choose exact, or k-skb with `upper`"
         else:
             values = "choose k-skb or exact; or add a column with the range in the source, and group `by` it"
-        return {"hash": "choose k-skb or exact", "values": values}
+        sightings = "it does not know how often an item was seen: choose k-skb or exact"
+        return {"hash": "choose k-skb or exact", "values": values, "sightings": sightings}
 
     def _against_problems(self, windows: Mapping[str, Length]) -> list[Problem]:
         if self.against is None:
@@ -215,7 +228,7 @@ class DistinctCount(QueryWithRules):
 
     @property
     def compared_columns(self) -> tuple[str, ...]:
-        return (*self.rule_columns, "window", *(["range"] if self.ranges else []))
+        return tuple(self.labels)
 
     def inputs(self) -> tuple[Input, ...]:
         value_input = [] if self.value is None else [Input("value", self.value, "a number", is_number)]
@@ -266,11 +279,16 @@ class DistinctCount(QueryWithRules):
     @property
     def labels(self) -> list[str]:
         """The columns of an answer, after its moment, that say what was counted."""
-        return [*self.rule_columns, "window", *(["range"] if self.ranges else [])]
+        classes = ["range"] if self.ranges else ["seen"] if self.seen is not None and self.emit is None else []
+        return [*self.rule_columns, "window", *classes]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
-        values = {} if self.value is None else {"values": "latest"}
-        return values if self.hash is None else {**values, "hash": self.hash}
+        given = {
+            "values": None if self.value is None else "latest",
+            "hash": self.hash,
+            "sightings": None if self.seen is None else self.seen[-1],
+        }
+        return {name: value for name, value in given.items() if value is not None}
 
     def sketch_of(self, bindings: Mapping[str, Binding]) -> Sketch:
         """A new sketch."""
@@ -284,6 +302,9 @@ class DistinctCount(QueryWithRules):
         if self.value is None and cast(Sketch, backend).keeps_values:
             message = f"is required, because {backend.name} keeps values: name the column here, and drop `values` there"
             return [Problem("value", message)]
+        if self.seen is None and isinstance(backend, SightingSketch) and backend.sightings is not None:
+            message = f"is required, because {backend.name} keeps sightings: set it here, and drop `sightings` there"
+            return [Problem("seen", message)]
         if self.adds and (problems := value_sums.unlike(self, cast(Sketch, backend))):
             return problems
         grain = cast(Sketch, backend).grain

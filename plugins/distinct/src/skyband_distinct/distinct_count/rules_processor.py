@@ -30,12 +30,7 @@ class RulesProcessor(AnsweringRules, CountingProcessor):
         at, rule, since, _ = moments.row(place)
         if self._backend.now is None or self._backend.now < since:
             return []
-        if self._ranges is None:
-            return [(at, rule, rule, *self._counts(since))]
-        return [
-            (at, rule, rule, number, *self._backend.estimate_between(since, within.low, within.high))
-            for number, within in enumerate(self._ranges)
-        ]
+        return [(at, rule, rule, *counts) for counts in self._counts(since)]
 
     def collect(self) -> ProcessorAnswers | None:
         self._labels = {**self._labels, "rule": self._rules.names, "window": self._rules.windows}

@@ -1,7 +1,7 @@
 """sketch/exact: every key with its last time."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
 import numpy as np
@@ -11,8 +11,17 @@ from skyband.config.half_open_ranges import ValueRange
 from skyband.roles import Sketch
 from skyband.state_validation import StateReader
 
+from skyband_distinct import sightings as sighting
 from skyband_distinct import sketch_parameters
-from skyband_distinct.exact.last_time_table import enter_last, enter_latest, entries_since, free_table, move
+from skyband_distinct.exact.last_time_table import (
+    enter_last,
+    enter_latest,
+    enter_sightings,
+    entries_since,
+    free_table,
+    move,
+    numbers_since,
+)
 from skyband_distinct.exact_sums import terms_of
 from skyband_distinct.latest_values import from_bits, to_bits
 
@@ -20,7 +29,7 @@ _FEWEST_LOGGED = 1024
 
 
 @define(eq=False)
-class Exact(Sketch):
+class Exact(sighting.SightingSketch, Sketch):
     """The exact count: a hash table with the last time of every key.
 
     Two keys that share a 64-bit hash count as one. With n keys, that happens with probability n² / 2^65: one in 37
@@ -34,13 +43,17 @@ class Exact(Sketch):
     values : str, default None
         "latest": each key's latest value is kept, so that ranges of it can be counted, or all values added up; set by
         the query's key `value` (one of latest)
+    sightings : int, default None
+        how many of the last rows of each key are kept, so that keys can be counted by how often they were seen; set by
+        the query's key `seen` (at least 1 and at most 100)
 
     Complexity
     ----------
     Update O(1) expected a row, with times in any order. The first estimate sorts the last times, O(n log n) for n keys.
     After that, changes are logged, and an estimate costs a binary search and a scan of the log, which restarts when it
     exceeds a quarter of the keys. A range or a sum costs a scan of all keys. Memory is 26 to 51 bytes for each key not
-    forgotten, or 38 to 77 with values; `forget` limits the keys to those of the longest window.
+    forgotten, or 38 to 77 with values, and 13 to 26 more for each of `sightings` after the first; `frequencies` scans
+    these. `forget` limits the keys to those of the longest window.
 
     References
     ----------
@@ -60,6 +73,7 @@ class Exact(Sketch):
 
     hash: str | None = sketch_parameters.hash_()
     values: str | None = sketch_parameters.values()
+    sightings: int | None = sighting.sightings()
 
     _table: Int64 = field(init=False)
     _count: int = field(default=0, init=False)
@@ -69,6 +83,7 @@ class Exact(Sketch):
     _logged: int = field(default=0, init=False)
 
     def __attrs_post_init__(self) -> None:
+        sighting.check_alone(self.sightings, self.values)
         self._table = free_table(0, self._columns)
         self._log = np.empty((0, 2), np.int64)
 
@@ -90,7 +105,7 @@ class Exact(Sketch):
 
     @property
     def _columns(self) -> int:
-        return 3 if self.keeps_values else 2
+        return 1 + self.sightings if self.sightings is not None else 3 if self.keeps_values else 2
 
     @property
     def exact_up_to(self) -> int:
@@ -110,6 +125,13 @@ class Exact(Sketch):
         if 2 * len(self) < self._count:
             self._make_room()
             self._unsort()  # the sorted times still include those of the dropped keys
+
+    def _frequencies(self, since: int, seen: Sequence[int]) -> Float64:
+        numbers = np.zeros(seen[-1], np.int64)
+        if self._now is not None and since <= self._now:
+            numbers = numbers_since(self._table, max(since, self._floor))
+        counts = sighting.classes(numbers, seen).astype(np.float64)
+        return np.repeat(counts[:, None], 3, axis=1)
 
     def _estimate_between(self, since: int, between: ValueRange) -> tuple[float, float, float]:
         count = float(np.count_nonzero(between.holds(self._values_since(since))))
@@ -143,18 +165,26 @@ class Exact(Sketch):
 
     def _merge(self, other: Self) -> None:
         self._floor = max(self._floor, other._floor)
-        self._enter_all(*other._entries())
+        times, keys, *more = other._entries()
+        self._enter_all(times, keys, *([] if self.sightings is not None else more))
+        for earlier in more if self.sightings is not None else ():
+            some = earlier >= self._floor
+            self._enter_all(earlier[some], keys[some])
 
     def _state(self) -> dict[str, Array]:
-        times, keys, *values = self._entries()
+        times, keys, *more = self._entries()
         order = np.argsort(keys)
-        value_column = {"values": from_bits(values[0][order])} if values else {}
+        further = {"values": from_bits(more[0][order])} if self.keeps_values else {}
+        if self.sightings is not None:
+            earlier = np.array([column[order] for column in more], np.int64).reshape(len(more), len(times))
+            place, some = np.tile(np.arange(len(times)), len(more)), earlier.ravel() >= self._floor
+            further = sighting.to_state(times[order], earlier.ravel()[some], place[some])
         return {
             "now": np.array([] if self._now is None else [self._now], np.int64),
             "floor": np.array([self._floor], np.int64),
             "times": times[order],
             "keys": keys[order],
-            **value_column,
+            **further,
         }
 
     def _load(self, state: Mapping[str, Array]) -> None:
@@ -167,9 +197,12 @@ class Exact(Sketch):
         values = [reader.column("values", np.float64, len(times), at_least=-np.inf)] if self.keeps_values else []
         self._table = free_table(len(keys), self._columns)
         self._enter(0, times, keys, *map(to_bits, values))
+        if self.sightings is not None:
+            earlier, place = sighting.from_state(reader, times, self._floor, self.sightings)
+            self._enter(0, earlier, keys[place])
 
     def _enter(self, row: int, times: Int64, keys: UInt64, *values: Int64) -> int:
-        enter = enter_latest if self.keeps_values else enter_last
+        enter = enter_latest if self.keeps_values else enter_last if self.sightings is None else enter_sightings
         row, self._count, self._logged = enter(
             self._table, self._count, self._log, self._logged, times, keys, *values, self._floor, row
         )

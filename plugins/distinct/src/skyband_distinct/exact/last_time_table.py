@@ -1,6 +1,7 @@
 """A compiled hash table from key to last time: int64[slots, 2], with a key's bits and its last time.
 
-If keys have values it is int64[slots, 3], with the bits of a key's latest value (`latest_values.to_bits`).
+If keys have values it is int64[slots, 3], with the bits of a key's latest value (`latest_values.to_bits`). If the last
+f sightings of keys are kept it is int64[slots, 1 + f], with a key's earlier times, descending, then TIME_MIN.
 
 Free slots have the time TIME_MIN. The number of slots is a power of two, and at most five in eight are filled.
 """
@@ -95,6 +96,47 @@ def enter_latest(
             log[logged, 0], log[logged, 1] = before, time
         logged += 1
     return len(keys), count, logged
+
+
+@njit(cache=True)
+def enter_sightings(
+    table: Any, count: int, log: Any, logged: int, times: Any, keys: Any, floor: int, start: int
+) -> tuple[int, int, int]:
+    """Like `enter_last`; a key keeps as many of its last times as there are columns for. O(columns) expected a row."""
+    for row in range(start, len(keys)):
+        time = times[row]
+        if time < floor:
+            continue
+        key = np.int64(keys[row])
+        slot = _slot_of(table, key)
+        before = table[slot, 1]
+        if before == TIME_MIN:
+            if 8 * (count + 1) > 5 * len(table):
+                return row, count, logged
+            count += 1
+            table[slot, 0] = key
+            for column in range(1, table.shape[1]):
+                table[slot, column] = TIME_MIN
+        if time > before:
+            if logged < len(log):
+                log[logged, 0], log[logged, 1] = before, time
+            logged += 1
+        for column in range(1, table.shape[1]):
+            if time > table[slot, column]:
+                time, table[slot, column] = table[slot, column], time
+    return len(keys), count, logged
+
+
+@njit(cache=True)
+def numbers_since(table: Any, since: int) -> Any:
+    """int64[f]: how many keys have one time >= `since`, two and so on, and in the last place all f columns of them."""
+    numbers = np.zeros(table.shape[1], np.int64)
+    for slot in range(len(table)):
+        seen = 0
+        while seen < len(numbers) - 1 and table[slot, seen + 1] >= since:
+            seen += 1
+        numbers[seen] += 1
+    return numbers[1:]
 
 
 @njit(cache=True)

@@ -1,7 +1,7 @@
 """sketch/k-skb: the paper's k-skyband sketch, maintained by sweeping a buffer instead of a dominance tree."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from statistics import median
 from typing import Any, ClassVar, Self
 
@@ -12,8 +12,12 @@ from skyband.config.half_open_ranges import ValueRange
 from skyband.roles import Sketch
 from skyband.state_validation import StateReader
 
+from skyband_distinct import sightings as sighting
 from skyband_distinct import sketch_parameters
+from skyband_distinct.compiled_bounds import least_share
 from skyband_distinct.exact_sums import terms_of
+from skyband_distinct.k_skb.frequency_bounds import frequency_estimate
+from skyband_distinct.k_skb.sighting_kernels import numbers_of, sweep_sightings
 from skyband_distinct.k_skb.sum_bounds import ValueSample, sum_estimate
 from skyband_distinct.k_skb.sweep_kernel import count_since, hash_all, sweep
 from skyband_distinct.k_skb.value_kernel import values_of
@@ -29,13 +33,13 @@ from skyband_distinct.time_order import in_one_order, oldest_first
 # `tests/bench/one_process/distinct.py` times both, compiled: with 20 %, 90 % and 99 % repeated keys among 300,000, in
 # batches of 10,000, the sweep takes 7, 12 and 28 million rows/s, 80, 900 and 600 times as many as three dAs-trees. The
 # paper's exact list of recent keys is not needed: if there are fewer than k pairs, they are all the keys.
-_BUFFERED = 8
+_BUFFERED, _BUFFERED_WITH_SIGHTINGS = 8, 24
 _CHUNK = 1 << 20
 _NO_TIMES, _NO_HASHES, _NO_VALUES = np.empty(0, np.int64), np.empty(0, np.uint64), np.empty(0, np.float64)
 
 
 @define(eq=False)
-class KSkb(Sketch):
+class KSkb(sighting.SightingSketch, Sketch):
     """The k smallest hashes of the keys since any moment, from which their number follows (k-SKB).
 
     Each subsketch has its own hash function and keeps the k-skyband of (time, hash): each pair with fewer than k
@@ -60,6 +64,10 @@ class KSkb(Sketch):
     probability 1 − delta, whatever the values. They are the bounds of the number of keys (Chernoff) times those of the
     mean (empirical Bernstein-Serfling), which require all values to lie within known limits. Exact below k keys.
 
+    With `sightings` the last rows of each pair's key are kept, too, as far as a window can need them. So it is known
+    how often each sampled key was seen, and `frequencies` estimates it for all; low and high contain the number of keys
+    of a class with probability 1 − delta. Exact below k keys.
+
     Parameters
     ----------
     epsilon : float, default 0.02
@@ -74,11 +82,15 @@ class KSkb(Sketch):
     values : str, default None
         "latest": each key's latest value is kept, so that ranges of it can be counted, or all values added up; set by
         the query's key `value` (one of latest)
+    sightings : int, default None
+        how many of the last rows of each key are kept, so that keys can be counted by how often they were seen; set by
+        the query's key `seen` (at least 1 and at most 100)
 
     Complexity
     ----------
     Update O(subsketches) amortised a row; estimate O(log kept), after a sweep of the buffered rows. Memory is 16 bytes
-    (24 with values) · subsketches · k (1 + ln(n / k)), where n is the number of distinct keys not forgotten.
+    (24 with values) · subsketches · k (1 + ln(n / k)), where n is the number of distinct keys not forgotten, and with
+    `sightings` 16 for each of a pair's earlier rows. `frequencies` is O(pairs and sightings since the moment).
 
     References
     ----------
@@ -104,12 +116,15 @@ class KSkb(Sketch):
     seed: int = sketch_parameters.seed()
     hash: str | None = sketch_parameters.hash_()
     values: str | None = sketch_parameters.values()
+    sightings: int | None = sighting.sightings()
 
     _k: int = field(init=False)
     _salts: list[Any] = field(init=False)
     _skybands: list[tuple[Int64, UInt64, UInt64]] = field(init=False)
     _values: list[Float64] = field(init=False)
     """The values of each skyband's pairs; empty if no values are kept."""
+    _earlier: list[tuple[Int64, UInt64]] = field(init=False)
+    """The earlier sightings of each skyband's hashes, by time descending; empty if none are kept."""
     _buffer: list[tuple[Array, ...]] = field(factory=list, init=False)
     _buffered: int = field(default=0, init=False)
     _floor: int = field(default=TIME_MIN, init=False)
@@ -117,10 +132,12 @@ class KSkb(Sketch):
     def __attrs_post_init__(self) -> None:
         theta = self.hash == sketch_parameters.THETA
         sketch_parameters.check_seed(self.seed, self.hash)
+        sighting.check_alone(self.sightings, self.values)
         count, self._k = skyband_shape(self.epsilon, self.delta, theta)
         self._salts = [None if theta else salt(self.seed, index) for index in range(count)]
         self._skybands = [(_NO_TIMES, _NO_HASHES, _NO_HASHES)] * count
         self._values = [_NO_VALUES] * count if self.keeps_values else []
+        self._earlier = [] if self.sightings is None else [(_NO_TIMES, _NO_HASHES)] * count
 
     def __len__(self) -> int:
         self._settle()
@@ -130,7 +147,19 @@ class KSkb(Sketch):
     def nbytes(self) -> int:
         """Bytes of the skybands and the buffer."""
         row = 24 if self.keeps_values else 16
-        return row * self._buffered + sum((row + 8) * len(times) for times, _, _ in self._skybands)
+        kept = sum((row + 8) * len(times) for times, _, _ in self._skybands)
+        return row * self._buffered + kept + 16 * self._earlier_rows
+
+    @property
+    def _most_buffered(self) -> int:
+        if self.sightings is None:
+            return _BUFFERED * self._k
+        # A sweep walks all that is kept, so that with many earlier sightings it waits for as many rows.
+        return max(_BUFFERED_WITH_SIGHTINGS * self._k, self._earlier_rows // len(self._salts))
+
+    @property
+    def _earlier_rows(self) -> int:
+        return sum(len(times) for times, _ in self._earlier)
 
     @property
     def keeps_values(self) -> bool:
@@ -180,6 +209,18 @@ class KSkb(Sketch):
             values[: len(skyband[0])] for values, skyband in zip(self._values, self._skybands, strict=False)
         ]
 
+    def _frequencies(self, since: int, seen: Sequence[int]) -> Float64:
+        keys, since = self.estimate(since), max(since, TIME_MIN)
+        numbers, shares = [], []
+        for (times, hashes, limits), (earlier, earlier_hashes) in zip(self._skybands, self._earlier, strict=True):
+            count = count_since(times, since) if keys else 0
+            again = count_since(earlier, since) if keys else 0
+            whole = count < self._k
+            limit = np.uint64(0) if whole else limits[count - 1]
+            numbers.append(numbers_of(hashes[:count], earlier_hashes[:again], limit, whole, seen[-1]))
+            shares.append(1.0 if whole else (float(limit) + 1) / 2.0**64)
+        return frequency_estimate(numbers, shares, keys, self._k, self.delta, seen, least_share)
+
     def _count_in(self, skyband: tuple[Int64, UInt64, UInt64], since: int) -> float:
         count = count_since(skyband[0], since)
         if count < self._k:
@@ -224,7 +265,7 @@ class KSkb(Sketch):
     def _take(self, *columns: Array) -> None:
         self._buffer.append(columns)
         self._buffered += len(columns[0])
-        if self._buffered >= _BUFFERED * self._k:
+        if self._buffered >= self._most_buffered:
             self._settle()
 
     def _settle(self) -> None:
@@ -240,6 +281,12 @@ class KSkb(Sketch):
     def _sweep(self, index: int, times: Int64, hashes: UInt64, values: Float64 | None = None) -> None:
         """Add pairs in ascending order of time."""
         kept_times, kept_hashes, _ = self._skybands[index]
+        if self.sightings is not None:
+            kept = kept_times, kept_hashes, *self._earlier[index]
+            *pairs, again, again_hashes = sweep_sightings(times, hashes, *kept, self._k, self._floor, self.sightings)
+            self._skybands[index] = tuple(pairs)
+            self._earlier[index] = again, again_hashes
+            return
         band = sweep(times, hashes, kept_times, kept_hashes, self._k, self._floor)
         self._skybands[index] = band
         if values is not None:
@@ -252,7 +299,10 @@ class KSkb(Sketch):
         self._floor = max(self._floor, other._floor)
         for index, (times, hashes, _) in enumerate(other._skybands):
             values = [other._values[index][::-1].copy()] if self.keeps_values else []
-            self._sweep(index, times[::-1].copy(), hashes[::-1].copy(), *values)
+            rows = [times[::-1].copy(), hashes[::-1].copy()]
+            for earlier in other._earlier[index : index + 1]:
+                rows = [np.concatenate([pair, own[::-1]]) for pair, own in zip(rows, earlier, strict=True)]
+            self._sweep(index, *oldest_first(*rows, *values))
 
     def _state(self) -> dict[str, Array]:
         self._settle()
@@ -266,7 +316,18 @@ class KSkb(Sketch):
             "kept": np.array([len(times) for times, *_ in skybands], np.int64),
         }
         names = ("times", "hashes", "values") if self.keeps_values else ("times", "hashes")
-        return state | {name: np.concatenate([pairs[place] for pairs in skybands]) for place, name in enumerate(names)}
+        state |= {name: np.concatenate([pairs[place] for pairs in skybands]) for place, name in enumerate(names)}
+        return state if self.sightings is None else state | self._earlier_state(state["kept"], skybands)
+
+    def _earlier_state(self, kept: Int64, skybands: Sequence[tuple[Any, ...]]) -> dict[str, Array]:
+        rows, places = [], []
+        for begin, (_, hashes), (earlier, earlier_hashes) in zip(
+            (np.cumsum(kept) - kept).tolist(), skybands, self._earlier, strict=True
+        ):
+            young = count_since(earlier, self._floor)
+            rows.append(earlier[:young])
+            places.append(begin + sighting.places_of(hashes, earlier_hashes[:young]))
+        return sighting.to_state(np.concatenate([t for t, _ in skybands]), np.concatenate(rows), np.concatenate(places))
 
     def _load(self, state: Mapping[str, Array]) -> None:
         reader = StateReader(state)
@@ -279,8 +340,18 @@ class KSkb(Sketch):
             columns.append(reader.column("values", np.float64, len(times), at_least=-np.inf))
         sizes = reader.sizes("kept", len(self._salts), len(times))
         ends = np.cumsum(sizes)[:-1]
+        earlier, place = _NO_TIMES, _NO_TIMES
+        if self.sightings is not None:
+            earlier, place = sighting.from_state(reader, times, max(self._floor, TIME_MIN + 1), self.sightings)
+        cuts = np.searchsorted(place, [0, *ends, len(times)])
         for index, parts in enumerate(zip(*(np.split(column, ends) for column in columns), strict=True)):
             reader.require(not (parts[0][1:] > parts[0][:-1]).any(), "times", "must be descending")
-            self._sweep(index, *(column[::-1].copy() for column in parts))
+            rows = [column[::-1].copy() for column in parts]
+            own = slice(cuts[index], cuts[index + 1])
+            if self.sightings is not None:
+                rows = [np.append(rows[0], earlier[own]), np.append(rows[1], columns[1][place[own]])]
+            self._sweep(index, *oldest_first(*rows))
             whole = len(self._skybands[index][0]) == len(parts[0])
             reader.require(whole, "hashes", "must be a k-skyband: some of them are dominated by others")
+            needed = not self._earlier or len(self._earlier[index][0]) == own.stop - own.start
+            reader.require(needed, "repeats", "must be sightings in a sample: some are of hashes outside of it")

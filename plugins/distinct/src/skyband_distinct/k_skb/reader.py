@@ -10,7 +10,10 @@ from skyband.arrays import TIME_MIN, Array, Float64, UInt64
 from skyband.config.half_open_ranges import ValueRange
 from skyband.state_validation import StateReader
 
+from skyband_distinct.binomial_bounds import least_share
+from skyband_distinct.k_skb.frequency_bounds import frequency_estimate
 from skyband_distinct.latest_values import latest, range_estimate, sample_of
+from skyband_distinct.sightings import from_state, numbers_seen
 from skyband_distinct.sketch_reader import Sample, SketchReader
 from skyband_distinct.sketch_sizes import skyband_shape
 from skyband_distinct.state_readers import PromisedOfHashes, distinct, promised
@@ -41,6 +44,11 @@ class KSkbReader(SketchReader):
             values = reader.column("values", np.float64, len(times), at_least=-np.inf)
             self._values = [values[start:stop] for start, stop in pairwise(cuts)]
         least = max(self._floor, TIME_MIN + 1)
+        self._earlier: list[tuple[Array, UInt64]] = []
+        if self._promised.sightings is not None:
+            earlier, place = from_state(reader, times, least, self._promised.sightings)
+            ends = np.searchsorted(place, cuts).tolist()
+            self._earlier = [(earlier[start:stop], hashes[place[start:stop]]) for start, stop in pairwise(ends)]
         for own, _ in self._skybands:
             reader.require(not (own[1:] > own[:-1]).any(), "times", "must be descending")
             within = not len(own) or least <= int(own[-1]) <= int(own[0]) <= latest
@@ -88,6 +96,24 @@ class KSkbReader(SketchReader):
             together.append(hashes)
         keys, low, high = first._estimate_of(together)
         return range_estimate(samples, keys, 0.0 if low == high else first._promised.epsilon, first._k)
+
+    @classmethod
+    def frequencies(cls, readers: Sequence[Self], since: Sequence[int], seen: Sequence[int]) -> Float64:
+        first, numbers, shares = readers[0], [], []
+        for index in range(len(first._skybands)):
+            parts = [reader._sightings_since(index, moment) for reader, moment in zip(readers, since, strict=True)]
+            hashes, counts = np.unique(np.concatenate(parts), return_counts=True)
+            few = len(hashes) < first._k
+            numbers.append(numbers_seen(counts if few else counts[: first._k - 1], seen[-1]))
+            shares.append(1.0 if few else _share(hashes[first._k - 1]))
+        keys, _, _ = cls.union(readers, since)
+        return frequency_estimate(numbers, shares, keys, first._k, first._promised.delta, seen, least_share)
+
+    def _sightings_since(self, index: int, since: int) -> UInt64:
+        """A subsketch's hashes with time >= `since`, each as often as it was seen, as far as that is kept."""
+        earlier, hashes = self._earlier[index]
+        again = earlier >= max(since, TIME_MIN) if since < 2**63 else np.zeros(len(earlier), bool)
+        return np.concatenate([self._since(index, since), hashes[again]])
 
     def samples(self, since: int) -> Sequence[Sample]:
         samples = []

@@ -2,7 +2,6 @@
 
 import ast
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,12 +14,11 @@ from skyband.errors import InputError
 from skyband.states.question import Question
 from skyband.states.state import State
 
+from skyband_distinct.binomial_bounds import share_bounds
 from skyband_distinct.questions.counting import ESTIMATE, Estimate
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _MOST_LETTERS = 500
-_STEPS = 40
-"""Halvings of the interval in which a bound of a share is looked for."""
 _OPERATORS: Mapping[type, Any] = {
     ast.BitAnd: np.logical_and,
     ast.BitOr: np.logical_or,
@@ -76,7 +74,7 @@ class CountExpression(Question):
                 return Estimate(*[float(inside)] * 3)
             together, part = together + len(hashes), part + inside
         union = Estimate(*type(readers[0]).union(readers, since))
-        low, high = share_around(part, together, float(states[0].parameters.get("delta", 0.05)))
+        low, high = share_bounds(part, together, float(states[0].parameters.get("delta", 0.05)) / 2)
         count = part / together * union.count
         return Estimate(count, min(low * union.low, count), max(high * union.high, count))
 
@@ -116,29 +114,3 @@ def _members(tree: ast.expr, members: Mapping[str, Array]) -> Array:
     sides = _members(tree.left, members), _members(tree.right, members)
     inside: Array = _OPERATORS[type(tree.op)](*sides)
     return inside
-
-
-@lru_cache(maxsize=1024)
-def share_around(part: int, together: int, delta: float) -> tuple[float, float]:
-    """Bounds of a share, `part` of a sample of `together`, each missed with probability delta / 2 at most."""
-    logs = np.append(0.0, np.cumsum(np.log(np.arange(1, together + 1))))
-    ways = logs[-1] - logs - logs[::-1]
-    numbers = np.arange(together + 1)
-
-    def at_least(count: int, share: float) -> float:
-        """The probability that `count` or more are drawn."""
-        chances = ways + numbers * np.log(share) + numbers[::-1] * np.log1p(-share)
-        return float(np.exp(chances[count:]).sum())
-
-    low = 0.0 if part == 0 else _edge(lambda share: at_least(part, share) <= delta / 2, 0.0, part / together)
-    if part == together:
-        return low, 1.0
-    return low, 1 - _edge(lambda rest: at_least(together - part, rest) <= delta / 2, 0.0, 1 - part / together)
-
-
-def _edge(holds: Any, least: float, most: float) -> float:
-    """The largest number up to which a condition holds, rounded down."""
-    for _ in range(_STEPS):
-        middle = (least + most) / 2
-        least, most = (middle, most) if holds(middle) else (least, middle)
-    return least
