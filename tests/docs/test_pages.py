@@ -201,6 +201,7 @@ def test_the_failure_in_the_conformance_guide_is_what_its_program_prints(guide):
         "ask/detections.md",
         "ask/latencies.md",
         "ask/questions.md",
+        "ask/reach.md",
         "ask/states.md",
         "ask/stories.md",
         "run/latency.md",

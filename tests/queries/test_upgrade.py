@@ -58,6 +58,7 @@ OTHERS = {
     "detections": [{"name": "busy", "key": ["name"], "window": "30 seconds", "at_least": 5}],
     "against": "previous",
     "bins": [0.5],
+    "seen": [1, 2],
     "features": [{"of": "max", "column": "number"}],
     "keys": [["side"]],
     "rule_columns": ["side"],
@@ -98,7 +99,7 @@ NEEDED_BY = {
     **{(kind, key): {"size": None} for kind in ("uncertain-sum", "uncertain-join") for key in ("window", "delta")},
 }
 """What goes with such a value, whatever the query and for one."""
-BACKENDS_OF = {("distinct-count", key): {"sketch": "k-skb"} for key in ("hash", "value", "ranges")}
+BACKENDS_OF = {("distinct-count", key): {"sketch": "k-skb"} for key in ("hash", "value", "ranges", "seen")}
 BACKENDS_OF |= {("distinct-count", key): {"sketch": "exact"} for key in ("lower", "upper")}
 """The backends that know a key."""
 

@@ -165,6 +165,20 @@ def test_distances_of_two_columns_are_those_in_python(session):
         assert tuple(with_columns.first().d) == expected
 
 
+def test_frequencies_of_a_column_are_those_in_python(session):
+    people = np.random.default_rng(2).geometric(0.01, 3_000)
+    log = pa.table({"ts": pa.array(np.arange(3_000) * 1_200_000 + START, pa.timestamp("us", "UTC")), "who": people})
+    query = {"kind": "distinct-count", "time": "ts", "item": "who", "windows": ["1 hour"], "every": "1 hour"}
+    state = local.apply(log, query | {"emit": "state", "seen": [1, 5]}, {"sketch": "k-skb"})["state"][0].as_py()
+    spark_states.register(session)
+    session.createDataFrame([(bytearray(state),)], "s binary").createOrReplaceTempView("seen")
+    row = session.sql("SELECT skyband_frequency(s, '37 minutes', array(1, 2, 4)) AS f FROM seen").first()
+    expected = states.frequency(state, last="37 minutes", seen=[1, 2, 4]).to_pylist()
+    assert [part.asDict() for part in row.f] == expected and expected[-1]["seen"] == "4+"
+    of_all = session.table("seen").select(spark_states.frequency("s", last="37 minutes").alias("f")).first()
+    assert [part.asDict() for part in of_all.f] == states.frequency(state, last="37 minutes").to_pylist()
+
+
 def every_theta_type(rows=40_000):
     """An hour of rows, with a column of each type that `theta_sketch_agg` takes; all but `text` of few values."""
     rng = np.random.default_rng(4)

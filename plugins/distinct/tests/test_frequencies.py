@@ -1,15 +1,27 @@
 """Keys counted by how often they were seen, compared with counting every row."""
 
+import json
+import os
 from collections import Counter
+from pathlib import Path
 
+import duckdb
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import skyband
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from skyband import states
+from skyband.cli.commands import group
+from skyband.engines import local
 from skyband.errors import ConfigError, InputError, SnapshotError
+from skyband.groups.execution import execution_of
+from skyband.queries import make_query
 from skyband.snapshot import decode, encode
+from skyband.states.state import read_state
 from skyband_distinct.k_skb.sweep_kernel import hash_all
 
 MOST = 4
@@ -19,7 +31,7 @@ FEW = {"epsilon": 0.9, "delta": 0.4, "sightings": MOST}
 
 
 def stream(rng, rows, keys, moments, ordered=True):
-    """Rows of keys of which some are seen once and some often, many at the same moments."""
+    """Rows of keys, some seen once and some often, many at the same moments."""
     times = rng.integers(-moments, moments, rows)
     often = rng.integers(1, 2**63, keys).astype(np.uint64)
     rare = rng.integers(1, 2**63, rows).astype(np.uint64)
@@ -166,3 +178,104 @@ def test_sightings_that_cannot_be_are_refused(name):
         repeats[[place, oldest]] = 1, repeats[oldest] - 1
         with pytest.raises(SnapshotError):
             skyband.restore(encode(header, {**arrays, "repeats": repeats}))
+
+
+@pytest.fixture(scope="module")
+def requests():
+    """A day of requests to a web site."""
+    path = Path(os.environ["SKYBAND_DATA"]) / "worldcup98_day6_sample.parquet"
+    return pq.read_table(path, columns=["ts", "client_id"])
+
+
+@pytest.mark.realdata
+def test_visitors_of_a_web_site_are_those_of_duckdb(requests):
+    """The figures of the page on reach."""
+    seen = [1, 2, 3, 10]
+    query = {"kind": "distinct-count", "time": "ts", "item": "client_id", "windows": ["1 day"], "every": "1 day"}
+    query |= {"offset": "22 hours", "seen": seen}
+    found = {name: local.apply(requests, query, {"sketch": name}).to_pylist() for name in ("exact", "k-skb")}
+    database = duckdb.connect()
+    database.register("requests", requests)
+    each = "select count(*) as times from requests where ts < '1998-05-01 22:00:00+00' group by client_id"
+    truth = [
+        database.sql(f"select count(*) from ({each}) where times {sign} {number}").fetchall()[0][0]
+        for sign, number in zip(["=", "=", "=", ">="], seen, strict=True)
+    ]
+    assert [row["count"] for row in found["exact"]] == truth == [2_081, 1_240, 1_038, 7_829]
+    page = [tuple(round(row[name]) for name in ("count", "low", "high")) for row in found["k-skb"]]
+    assert page == [(2_075, 1_908, 2_254), (1_286, 1_164, 1_418), (1_032, 927, 1_147), (8_052, 7_635, 8_488)]
+    assert all(low <= count <= high for count, (_, low, high) in zip(truth, page, strict=True))
+
+
+def answers_of(**changes):
+    rows = pa.table(
+        {
+            "ts": pa.array([minute * 60_000_000 for minute in range(60)], pa.timestamp("us", "UTC")),
+            "who": [minute % 7 * minute % 11 for minute in range(60)],
+            "shop": ["ab"[minute % 2] for minute in range(60)],
+        }
+    )
+    query = {"kind": "distinct-count", "time": "ts", "item": "who", "windows": ["30 minutes"], "every": "30 minutes"}
+    query |= {"seen": [1, 2, 5], **changes}
+    return query, rows, local.apply(rows, query, {"sketch": "exact"})
+
+
+def test_a_curve_shows_the_newest_numbers_of_each_group():
+    pytest.importorskip("vl_convert")
+    from skyband_compare.plots import plot
+
+    query, rows, answers = answers_of(by=["shop"])
+    drawn = plot(answers, query).to_dict()
+    (points,) = drawn["datasets"].values()
+    newest = [row for row in answers.to_pylist() if row["at"] == max(answers["at"].to_pylist())]
+    assert [(point["line"], point["seen"], point["count"]) for point in points] == [
+        (f"{row['shop']} · 30 minutes", row["seen"], row["count"]) for row in newest
+    ]
+    assert {point["seen"] for point in points} == {"1", "2", "5+"}
+    plain = {name: value for name, value in query.items() if name not in ("seen", "by")}
+    over_time = plot(local.apply(rows, plain), plain).to_dict()
+    assert "at:T" in str(over_time) or "'field': 'at'" in str(over_time)
+
+
+def test_classes_of_kept_rows_may_change_and_their_number_may_not():
+    _, rows, _ = answers_of()
+    for seen, message in [([2, 5], None), ([1, 2], "its last number must be 5"), (None, "its last number must be 5")]:
+        state = answers_of(emit="state")[2]["state"][0].as_py()
+        query, _, _ = answers_of(seen=[1, 2, 5])
+        query |= {"seen": seen}
+        problems = execution_of(make_query(query)).state_problems(read_state(state), rows.schema)
+        assert [problem.field for problem in problems] == ([] if message is None else ["seen"])
+        assert all(message in problem.message for problem in problems)
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"seen": []}, r"seen: must be a list of whole numbers, such as \[1, 2, 3\] \(got \[\]\)"),
+        ({"seen": [1, 101]}, "seen: must be whole numbers from 1 to 100 .got 101"),
+        ({"value": "who"}, "seen: counts items by how often they were seen, not by a value: remove it or `value`"),
+    ],
+)
+def test_a_query_says_which_classes_there_can_be(keys, said):
+    with pytest.raises(ConfigError, match=said):
+        answers_of(**keys)
+
+
+def test_other_sketches_are_refused_with_the_remedy():
+    query, rows, _ = answers_of()
+    with pytest.raises(ConfigError, match="it does not know how often an item was seen: choose k-skb or exact"):
+        local.apply(rows, query)
+    with pytest.raises(ConfigError, match="seen: is required, because exact keeps sightings"):
+        local.apply(rows, {**query, "seen": None}, {"sketch": {"name": "exact", "sightings": 3}})
+
+
+def test_the_command_line_asks_states(tmp_path):
+    _, _, answers = answers_of(emit="state", by=["shop"])
+    pq.write_table(answers, tmp_path / "part.parquet")
+    asked = ["ask", str(tmp_path), "--union", "--last", "30 minutes", "--json"]
+    for more, seen in ((["--seen", "1", "--seen", "3"], [1, 3]), (["--question", "frequency"], [])):
+        ran = CliRunner().invoke(group, [*asked, *more])
+        assert ran.exit_code == 0, ran.stderr
+        blobs = answers.slice(len(answers) - 2)["state"].to_pylist()
+        expected = states.frequency(blobs, last="30 minutes", seen=seen).to_pylist()
+        assert json.loads(ran.stdout)["answers"] == [{"last": "30 minutes", **row} for row in expected]

@@ -8,8 +8,8 @@ _NAMES = {
         detections key-counter key-counter/newest key-total key-total/window sigma
     """,
     "skyband-distinct": """
-        --between --expression Estimate Overlap count_of demo distinct-count estimate estimate_between estimates
-        overlap sketch/exact sketch/k-skb sketch/pcsa-ml sketch/se-fm sketch/se-pcsa theta
+        --between --expression --seen Estimate Overlap count_of demo distinct-count estimate estimate_between
+        estimates frequency overlap sketch/exact sketch/k-skb sketch/pcsa-ml sketch/se-fm sketch/se-pcsa theta
     """,
     "skyband-incomplete": """
         object-ranker/approx object-ranker/eaa object-ranker/sla top-k
@@ -67,6 +67,7 @@ QUESTIONS = (
     "estimate",
     "estimate_between",
     "features",
+    "frequency",
     "heavy_hitters",
     "overlap",
     "quantile",

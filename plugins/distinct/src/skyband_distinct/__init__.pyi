@@ -35,6 +35,7 @@ class DistinctCount(_DistinctCount):
         lower: float | None = None,
         upper: float | None = None,
         against: str | Duration | None = None,
+        seen: Sequence[Any] | None = None,
         hash: str | None = None,
         longest: str | Duration | None = None,
     ) -> None: ...

@@ -4,16 +4,18 @@ A sighting is a row of a key. A sketch with `sightings = 10` keeps the last ten 
 were seen once, twice, and so on up to nine times in any window, and which ten times or more.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from attrs import define
 from skyband.arrays import Array, Float64, Int64, UInt64
 from skyband.config.literals import literal
 from skyband.config.parameters import checked, integer
 from skyband.errors import ConfigError, InputError, Problem
+from skyband.roles import Sketch
 from skyband.state_validation import StateReader
 
 MOST = 100
@@ -30,7 +32,7 @@ def seen_parameter() -> Any:
     """The query's key: the numbers of sightings by which items are counted."""
     return checked(
         None, type="list", check=lambda value: None if value is None else fault_of_seen(value), kw_only=True,
-        converter=lambda value: tuple(value) if isinstance(value, list) else value,
+        converter=as_seen,
         help="count items by how many rows have them, as [1, 2, 3]; the last number means that many or more",
     )  # fmt: skip
 
@@ -40,6 +42,13 @@ def check_alone(sightings: int | None, values: str | None) -> None:
     if sightings is not None and values is not None:
         message = "cannot be set with `values`: a sketch keeps the values of its keys, or how often they were seen"
         raise ConfigError(Problem("sightings", f"{message} (got {sightings})"))
+
+
+def as_seen(value: Any) -> Any:
+    """Convert a list, also of SQL, to a tuple; other values stay as they are."""
+    if isinstance(value, Sequence | np.ndarray) and not isinstance(value, str):
+        return tuple(number.item() if isinstance(number, np.integer) else number for number in value)
+    return value
 
 
 def fault_of_seen(value: Any) -> str | None:
@@ -54,47 +63,52 @@ def fault_of_seen(value: Any) -> str | None:
     return None
 
 
-def texts(seen: Sequence[int]) -> list[str]:
+def texts(classes: Sequence[int]) -> list[str]:
     """The classes as text: "1", "2" and so on, and "3+" for the last, which is that many or more."""
-    return [*map(str, seen[:-1]), f"{seen[-1]}+"]
+    return [*map(str, classes[:-1]), f"{classes[-1]}+"]
 
 
-class SightingSketch(ABC):
+@define(eq=False)
+class SightingSketch(Sketch):
     """A sketch with a parameter `sightings`, which counts keys by how often they were seen if that is set."""
 
-    sightings: int | None
+    @property
+    def kept_sightings(self) -> int | None:
+        """The parameter `sightings`."""
+        number: int | None = self.parameters().get("sightings")
+        return number
 
-    def frequencies(self, since: int, seen: Sequence[int]) -> Float64:
-        """(count, low, high) of the distinct keys with exactly seen[i] rows with time >= `since`: float64[n, 3].
+    def frequencies(self, since: int, classes: Sequence[int]) -> Float64:
+        """(count, low, high) of the distinct keys with exactly classes[i] rows with time >= `since`: float64[n, 3].
 
-        The last of `seen`, which is ascending and at most `sightings`, counts the keys with that many rows or more.
+        The last of `classes`, which is ascending and at most `sightings`, counts the keys with that many rows or more.
         Raises InputError for other numbers, or if no sightings are kept.
         """
-        check_seen(seen, self.sightings)
-        return self._frequencies(since, seen)
+        check_seen(classes, self.kept_sightings)
+        return self._frequencies(since, classes)
 
     @abstractmethod
-    def _frequencies(self, since: int, seen: Sequence[int]) -> Float64: ...
+    def _frequencies(self, since: int, classes: Sequence[int]) -> Float64: ...
 
 
-def check_seen(seen: Sequence[int], most: int | None) -> None:
+def check_seen(classes: Sequence[int], most: int | None) -> None:
     """Raise InputError unless keys can be counted by these numbers if `most` sightings of each are kept."""
     if most is None:
         message = "needs the sightings of keys, which were not kept: set `seen` in the query"
         raise InputError("seen", f"{message}, with sketch/k-skb or sketch/exact")
-    fault = fault_of_seen(seen)
-    if fault is None and seen[-1] > most:
-        fault = f"must be at most {most}, the sightings of each key that are kept (got {seen[-1]})"
+    fault = fault_of_seen(classes)
+    if fault is None and classes[-1] > most:
+        fault = f"must be at most {most}, the sightings of each key that are kept (got {classes[-1]})"
     if fault is not None:
         raise InputError("seen", fault)
 
 
-def classes(numbers: Int64, seen: Sequence[int]) -> Int64:
-    """int64[n]: how many keys are in each class of `seen`.
+def in_classes(numbers: Int64, classes: Sequence[int]) -> Int64:
+    """int64[n]: how many keys are in each class.
 
     numbers: int64[f], of keys seen once, twice and so on, and in the last place f times or more.
     """
-    return np.array([*(numbers[number - 1] for number in seen[:-1]), numbers[seen[-1] - 1 :].sum()], np.int64)
+    return np.array([*(numbers[number - 1] for number in classes[:-1]), numbers[classes[-1] - 1 :].sum()], np.int64)
 
 
 def numbers_seen(counts: Int64, most: int) -> Int64:

@@ -77,8 +77,8 @@ class SketchReader(AnsweringReader):
         raise InputError("states", f"of {type(readers[0]).__name__} keep no values, so ranges cannot be counted")
 
     @classmethod
-    def frequencies(cls, readers: Sequence[Self], since: Sequence[int], seen: Sequence[int]) -> Float64:  # noqa: ARG003
-        """(count, low, high) of the keys with exactly seen[i] rows in all states, since their moments: float64[n, 3].
+    def frequencies(cls, readers: Sequence[Self], since: Sequence[int], classes: Sequence[int]) -> Float64:  # noqa: ARG003
+        """float64[n, 3]: (count, low, high) of the keys with exactly classes[i] rows since these moments in all states.
 
         The last counts those with that many rows or more. All have equal parameters. For backends with a parameter
         `sightings` (`skyband_distinct.sightings`), and states with at least that many.

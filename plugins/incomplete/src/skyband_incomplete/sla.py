@@ -265,6 +265,6 @@ class SortedLists(ObjectRanker):
             entry = self._known.setdefault(name, Known.of(self.streams, self.repeats))
             self._reports.append(row)
             self._change(name, entry, stream, partial(entry.add, stream, value))
-        seen = reader.column("seen", np.int64, len(self._known) * self.streams, at_least=0).reshape(-1, self.streams)
-        for name, counts in zip(sorted(self._known), seen.tolist(), strict=True):
+        numbers = reader.column("seen", np.int64, len(self._known) * self.streams, at_least=0).reshape(-1, self.streams)
+        for name, counts in zip(sorted(self._known), numbers.tolist(), strict=True):
             self._known[name].counts = counts

@@ -120,12 +120,12 @@ class DistinctCountExecution(Execution[DistinctCount]):
         if self.query.against is not None:
             message = "compares with earlier answers, which no state contains: start without it, or with history"
             return [Problem("against", message)]
-        sightings, seen = state.parameters.get("sightings"), self.query.seen
-        if sightings != (seen and seen[-1]):
-            kept = f"the last {sightings} rows of each item" if sightings else "one row of each item"
+        sightings, classes = state.parameters.get("sightings"), self.query.seen
+        if sightings != (classes and classes[-1]):
+            rows = f"the last {sightings} rows of each item" if sightings else "one row of each item"
             remedy = f"its last number must be {sightings}" if sightings else "leave it out"
-            got = literal(None if seen is None else list(seen))
-            return [Problem("seen", f"the states keep {kept}: {remedy} (got {got})")]
+            got = literal(None if classes is None else list(classes))
+            return [Problem("seen", f"the states keep {rows}: {remedy} (got {got})")]
         valued = state.parameters.get("values") is not None
         if valued == (self.query.value is not None):
             return []

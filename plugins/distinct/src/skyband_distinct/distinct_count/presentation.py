@@ -16,7 +16,7 @@ _WHOLE_DIFFERENCES = dict(zip(ADDED, (pc.round, pc.round, pc.floor, pc.ceil), st
 class DistinctCountPresentation(QueryPresentation[DistinctCount]):
     """Counts, each with its bounds."""
 
-    chart = "bands"
+    chart = "skyband_distinct.distinct_count.drawing:draw"
     compared_value = "count"
 
     @classmethod

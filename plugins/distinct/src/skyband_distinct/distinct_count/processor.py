@@ -37,7 +37,7 @@ class CountingProcessor(BackendProcessor, WindowedProcessor):
 
     def __init__(self, query: "DistinctCount", bindings: Mapping[str, Binding], answers: pa.Schema) -> None:
         self._ranges, self._valued, self._query = query.ranges, query.value is not None, query
-        self._seen = query.seen
+        self._classes = query.seen
         self._limits = limits_of(query) if query.adds else None
         """The limits of values that are added up; None if none are."""
         self._terms: list[list[float]] | None = [] if TERMS in answers.names else None
@@ -89,7 +89,7 @@ class CountingProcessor(BackendProcessor, WindowedProcessor):
     @classmethod
     def turns(cls, processors: Sequence[Self], rows: Rows, spans: Int64, turns: Sequence[PlainTurn]) -> AnswersOfTurns:
         first = processors[0]
-        if cls is not CountingProcessor or first._valued or first._seen or first._schedule.falls_back:
+        if cls is not CountingProcessor or first._valued or first._classes or first._schedule.falls_back:
             return super().turns(processors, rows, spans, turns)
         moments, windows = [turn.due for turn in turns], len(first._query.windows)
         since = {at: first._starts(at) for own in {id(own): own for own in moments}.values() for at in own.tolist()}
@@ -111,8 +111,8 @@ class CountingProcessor(BackendProcessor, WindowedProcessor):
         if self._ranges is not None:
             estimates = [self._backend.estimate_between(since, within.low, within.high) for within in self._ranges]
             return [(place, *counts) for place, counts in enumerate(estimates)]
-        if self._seen is not None:
-            frequencies = cast(SightingSketch, self._backend).frequencies(since, self._seen)
+        if self._classes is not None:
+            frequencies = cast(SightingSketch, self._backend).frequencies(since, self._classes)
             return [(place, *counts) for place, counts in enumerate(frequencies.tolist())]
         return [self._counts_and_sum(since)]
 

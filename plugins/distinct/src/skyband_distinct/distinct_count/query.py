@@ -283,12 +283,12 @@ class DistinctCount(QueryWithRules):
         return [*self.rule_columns, "window", *classes]
 
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
-        given = {
+        parameters = {
             "values": None if self.value is None else "latest",
             "hash": self.hash,
             "sightings": None if self.seen is None else self.seen[-1],
         }
-        return {name: value for name, value in given.items() if value is not None}
+        return {name: value for name, value in parameters.items() if value is not None}
 
     def sketch_of(self, bindings: Mapping[str, Binding]) -> Sketch:
         """A new sketch."""
@@ -302,7 +302,7 @@ class DistinctCount(QueryWithRules):
         if self.value is None and cast(Sketch, backend).keeps_values:
             message = f"is required, because {backend.name} keeps values: name the column here, and drop `values` there"
             return [Problem("value", message)]
-        if self.seen is None and isinstance(backend, SightingSketch) and backend.sightings is not None:
+        if self.seen is None and isinstance(backend, SightingSketch) and backend.kept_sightings is not None:
             message = f"is required, because {backend.name} keeps sightings: set it here, and drop `sightings` there"
             return [Problem("seen", message)]
         if self.adds and (problems := value_sums.unlike(self, cast(Sketch, backend))):

@@ -8,7 +8,6 @@ import numpy as np
 from attrs import define, field
 from skyband.arrays import TIME_MIN, Array, Float64, Int64, UInt64, moment, read_only
 from skyband.config.half_open_ranges import ValueRange
-from skyband.roles import Sketch
 from skyband.state_validation import StateReader
 
 from skyband_distinct import sightings as sighting
@@ -29,7 +28,7 @@ _FEWEST_LOGGED = 1024
 
 
 @define(eq=False)
-class Exact(sighting.SightingSketch, Sketch):
+class Exact(sighting.SightingSketch):
     """The exact count: a hash table with the last time of every key.
 
     Two keys that share a 64-bit hash count as one. With n keys, that happens with probability n² / 2^65: one in 37
@@ -126,11 +125,11 @@ class Exact(sighting.SightingSketch, Sketch):
             self._make_room()
             self._unsort()  # the sorted times still include those of the dropped keys
 
-    def _frequencies(self, since: int, seen: Sequence[int]) -> Float64:
-        numbers = np.zeros(seen[-1], np.int64)
+    def _frequencies(self, since: int, classes: Sequence[int]) -> Float64:
+        numbers = np.zeros(classes[-1], np.int64)
         if self._now is not None and since <= self._now:
             numbers = numbers_since(self._table, max(since, self._floor))
-        counts = sighting.classes(numbers, seen).astype(np.float64)
+        counts = sighting.in_classes(numbers, classes).astype(np.float64)
         return np.repeat(counts[:, None], 3, axis=1)
 
     def _estimate_between(self, since: int, between: ValueRange) -> tuple[float, float, float]:

@@ -132,10 +132,10 @@ def numbers_since(table: Any, since: int) -> Any:
     """int64[f]: how many keys have one time >= `since`, two and so on, and in the last place all f columns of them."""
     numbers = np.zeros(table.shape[1], np.int64)
     for slot in range(len(table)):
-        seen = 0
-        while seen < len(numbers) - 1 and table[slot, seen + 1] >= since:
-            seen += 1
-        numbers[seen] += 1
+        number = 0
+        while number < len(numbers) - 1 and table[slot, number + 1] >= since:
+            number += 1
+        numbers[number] += 1
     return numbers[1:]
 
 

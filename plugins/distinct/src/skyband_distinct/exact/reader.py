@@ -10,7 +10,7 @@ from skyband.config.parameters import build
 from skyband.state_validation import StateReader
 
 from skyband_distinct.latest_values import latest
-from skyband_distinct.sightings import classes, from_state, numbers_seen
+from skyband_distinct.sightings import from_state, in_classes, numbers_seen
 from skyband_distinct.sketch_reader import Sample, SketchReader
 from skyband_distinct.state_readers import OfExact, distinct
 
@@ -19,17 +19,17 @@ class ExactReader(SketchReader):
     """O(keys) a state, O(keys) an estimate."""
 
     def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:
-        made = build(OfExact, parameters)
+        own = build(OfExact, parameters)
         reader = StateReader(state)
         self._now = reader.optional("now")
         self._floor = reader.number("floor", at_least=TIME_MIN + 1)
         latest = TIME_MIN if self._now is None else self._now
         self._times = reader.column("times", np.int64, at_least=self._floor, at_most=latest)
         self._keys = reader.ascending("keys", len(self._times), dtype=np.uint64, strictly=True)
-        self._values = reader.column("values", np.float64, len(self._times), at_least=-np.inf) if made.values else None
+        self._values = reader.column("values", np.float64, len(self._times), at_least=-np.inf) if own.values else None
         self._earlier, self._place = self._times[:0], self._times[:0]
-        if made.sightings is not None:
-            self._earlier, self._place = from_state(reader, self._times, self._floor, made.sightings)
+        if own.sightings is not None:
+            self._earlier, self._place = from_state(reader, self._times, self._floor, own.sightings)
 
     @property
     def latest(self) -> int | None:
@@ -71,10 +71,10 @@ class ExactReader(SketchReader):
         return count, count, count
 
     @classmethod
-    def frequencies(cls, readers: Sequence[Self], since: Sequence[int], seen: Sequence[int]) -> Float64:
+    def frequencies(cls, readers: Sequence[Self], since: Sequence[int], classes: Sequence[int]) -> Float64:
         parts = [reader._sightings_since(moment) for reader, moment in zip(readers, since, strict=True)]
         _, counts = np.unique(np.concatenate(parts), return_counts=True)
-        numbers = classes(numbers_seen(counts, seen[-1]), seen).astype(np.float64)
+        numbers = in_classes(numbers_seen(counts, classes[-1]), classes).astype(np.float64)
         return np.repeat(numbers[:, None], 3, axis=1)
 
     def _sightings_since(self, since: int) -> UInt64:

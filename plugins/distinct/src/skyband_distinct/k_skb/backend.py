@@ -9,7 +9,6 @@ import numpy as np
 from attrs import define, field
 from skyband.arrays import TIME_MIN, Array, Float64, Int64, UInt64, moment
 from skyband.config.half_open_ranges import ValueRange
-from skyband.roles import Sketch
 from skyband.state_validation import StateReader
 
 from skyband_distinct import sightings as sighting
@@ -39,7 +38,7 @@ _NO_TIMES, _NO_HASHES, _NO_VALUES = np.empty(0, np.int64), np.empty(0, np.uint64
 
 
 @define(eq=False)
-class KSkb(sighting.SightingSketch, Sketch):
+class KSkb(sighting.SightingSketch):
     """The k smallest hashes of the keys since any moment, from which their number follows (k-SKB).
 
     Each subsketch has its own hash function and keeps the k-skyband of (time, hash): each pair with fewer than k
@@ -147,8 +146,8 @@ class KSkb(sighting.SightingSketch, Sketch):
     def nbytes(self) -> int:
         """Bytes of the skybands and the buffer."""
         row = 24 if self.keeps_values else 16
-        kept = sum((row + 8) * len(times) for times, _, _ in self._skybands)
-        return row * self._buffered + kept + 16 * self._earlier_rows
+        pairs = sum((row + 8) * len(times) for times, _, _ in self._skybands)
+        return row * self._buffered + pairs + 16 * self._earlier_rows
 
     @property
     def _most_buffered(self) -> int:
@@ -209,7 +208,7 @@ class KSkb(sighting.SightingSketch, Sketch):
             values[: len(skyband[0])] for values, skyband in zip(self._values, self._skybands, strict=False)
         ]
 
-    def _frequencies(self, since: int, seen: Sequence[int]) -> Float64:
+    def _frequencies(self, since: int, classes: Sequence[int]) -> Float64:
         keys, since = self.estimate(since), max(since, TIME_MIN)
         numbers, shares = [], []
         for (times, hashes, limits), (earlier, earlier_hashes) in zip(self._skybands, self._earlier, strict=True):
@@ -217,9 +216,9 @@ class KSkb(sighting.SightingSketch, Sketch):
             again = count_since(earlier, since) if keys else 0
             whole = count < self._k
             limit = np.uint64(0) if whole else limits[count - 1]
-            numbers.append(numbers_of(hashes[:count], earlier_hashes[:again], limit, whole, seen[-1]))
+            numbers.append(numbers_of(hashes[:count], earlier_hashes[:again], limit, whole, classes[-1]))
             shares.append(1.0 if whole else (float(limit) + 1) / 2.0**64)
-        return frequency_estimate(numbers, shares, keys, self._k, self.delta, seen, least_share)
+        return frequency_estimate(numbers, shares, keys, self._k, self.delta, classes, least_share)
 
     def _count_in(self, skyband: tuple[Int64, UInt64, UInt64], since: int) -> float:
         count = count_since(skyband[0], since)
@@ -282,8 +281,8 @@ class KSkb(sighting.SightingSketch, Sketch):
         """Add pairs in ascending order of time."""
         kept_times, kept_hashes, _ = self._skybands[index]
         if self.sightings is not None:
-            kept = kept_times, kept_hashes, *self._earlier[index]
-            *pairs, again, again_hashes = sweep_sightings(times, hashes, *kept, self._k, self._floor, self.sightings)
+            before = kept_times, kept_hashes, *self._earlier[index]
+            *pairs, again, again_hashes = sweep_sightings(times, hashes, *before, self._k, self._floor, self.sightings)
             self._skybands[index] = tuple(pairs)
             self._earlier[index] = again, again_hashes
             return
@@ -319,10 +318,10 @@ class KSkb(sighting.SightingSketch, Sketch):
         state |= {name: np.concatenate([pairs[place] for pairs in skybands]) for place, name in enumerate(names)}
         return state if self.sightings is None else state | self._earlier_state(state["kept"], skybands)
 
-    def _earlier_state(self, kept: Int64, skybands: Sequence[tuple[Any, ...]]) -> dict[str, Array]:
+    def _earlier_state(self, sizes: Int64, skybands: Sequence[tuple[Any, ...]]) -> dict[str, Array]:
         rows, places = [], []
         for begin, (_, hashes), (earlier, earlier_hashes) in zip(
-            (np.cumsum(kept) - kept).tolist(), skybands, self._earlier, strict=True
+            (np.cumsum(sizes) - sizes).tolist(), skybands, self._earlier, strict=True
         ):
             young = count_since(earlier, self._floor)
             rows.append(earlier[:young])

@@ -14,14 +14,14 @@ from skyband.arrays import Float64, Int64
 
 from skyband_distinct.binomial_bounds import LeastShare, share_bounds
 from skyband_distinct.k_skb.sum_bounds import around_k, miss_of_one
-from skyband_distinct.sightings import classes
+from skyband_distinct.sightings import in_classes
 
 
 def frequency_estimate(
-    numbers: Sequence[Int64], limits: Sequence[float], keys: float, k: int, delta: float, seen: Sequence[int],
+    numbers: Sequence[Int64], limits: Sequence[float], keys: float, k: int, delta: float, classes: Sequence[int],
     least: LeastShare,
 ) -> Float64:  # fmt: skip
-    """(count, low, high) of each class of `seen`: float64[n, 3].
+    """(count, low, high) of each class: float64[n, 3].
 
     numbers: for each sample the keys seen once, twice and so on. limits: the share of all hashes that is below the kth
     smallest, 1 if the sample is all keys. keys: the estimate of the number of all. least: `least_share` of
@@ -29,13 +29,13 @@ def frequency_estimate(
     """
     whole = next((own for own, limit in zip(numbers, limits, strict=True) if limit == 1.0), None)
     if whole is not None:
-        return np.repeat(classes(whole, seen).astype(np.float64)[:, None], 3, axis=1)
-    parts = np.array([classes(own, seen) for own in numbers])
+        return np.repeat(in_classes(whole, classes).astype(np.float64)[:, None], 3, axis=1)
+    parts = np.array([in_classes(own, classes) for own in numbers])
     total = sum(int(own.sum()) for own in numbers)
     below, above = around_k(k, miss_of_one(delta / 2, len(numbers)))
     fewest = max(float(k), median(below / limit for limit in limits))
     most = median(above / limit for limit in limits)
-    estimates = np.empty((len(seen), 3))
+    estimates = np.empty((len(classes), 3))
     for place, (part, sure) in enumerate(zip(parts.sum(axis=0).tolist(), parts.max(axis=0).tolist(), strict=True)):
         low, high = share_bounds(part, total, delta / 4, least)
         count = round(part / total * keys, 3)

@@ -98,16 +98,16 @@ class KSkbReader(SketchReader):
         return range_estimate(samples, keys, 0.0 if low == high else first._promised.epsilon, first._k)
 
     @classmethod
-    def frequencies(cls, readers: Sequence[Self], since: Sequence[int], seen: Sequence[int]) -> Float64:
+    def frequencies(cls, readers: Sequence[Self], since: Sequence[int], classes: Sequence[int]) -> Float64:
         first, numbers, shares = readers[0], [], []
         for index in range(len(first._skybands)):
             parts = [reader._sightings_since(index, moment) for reader, moment in zip(readers, since, strict=True)]
             hashes, counts = np.unique(np.concatenate(parts), return_counts=True)
             few = len(hashes) < first._k
-            numbers.append(numbers_seen(counts if few else counts[: first._k - 1], seen[-1]))
+            numbers.append(numbers_seen(counts if few else counts[: first._k - 1], classes[-1]))
             shares.append(1.0 if few else _share(hashes[first._k - 1]))
         keys, _, _ = cls.union(readers, since)
-        return frequency_estimate(numbers, shares, keys, first._k, first._promised.delta, seen, least_share)
+        return frequency_estimate(numbers, shares, keys, first._k, first._promised.delta, classes, least_share)
 
     def _sightings_since(self, index: int, since: int) -> UInt64:
         """A subsketch's hashes with time >= `since`, each as often as it was seen, as far as that is kept."""

@@ -32,14 +32,14 @@ def sweep_sightings(
     out_times, out_hashes, limits = np.empty(pairs, np.int64), np.empty(pairs, np.uint64), np.empty(pairs, np.uint64)
     again_times, again_hashes = np.empty(all_rows, np.int64), np.empty(all_rows, np.uint64)
     heads, chain, smallest, shift = empty_table(k)
-    seen = np.zeros(k + 2, np.int64)
+    repeats = np.zeros(k + 2, np.int64)
     last, free, size = np.int64(0), np.int64(0), 0
     limit = _MOST
     run_time, run, count, again_run, again = since, 0, 0, 0, 0
-    row, kept, earlier = len(times) - 1, 0, 0
+    row, pair, earlier = len(times) - 1, 0, 0
     while True:
         new_time = times[row] if row >= 0 else TIME_MIN
-        kept_time = kept_times[kept] if kept < len(kept_times) else TIME_MIN
+        kept_time = kept_times[pair] if pair < len(kept_times) else TIME_MIN
         earlier_time = earlier_times[earlier] if earlier < len(earlier_times) else TIME_MIN
         time = max(new_time, kept_time, earlier_time)
         if time == TIME_MIN or time < since:
@@ -48,8 +48,8 @@ def sweep_sightings(
             value = hashes[row]
             row -= 1
         elif time == kept_time:
-            value = kept_hashes[kept]
-            kept += 1
+            value = kept_hashes[pair]
+            pair += 1
         else:
             value = earlier_hashes[earlier]
             earlier += 1
@@ -68,14 +68,14 @@ def sweep_sightings(
         while entry != NOTHING and smallest[entry] != value:
             entry = np.int64(chain[entry])
         if entry != NOTHING:
-            if seen[entry] < most:
-                seen[entry] += 1
+            if repeats[entry] < most:
+                repeats[entry] += 1
                 again_times[again], again_hashes[again] = time, value
                 again += 1
             continue
         out_times[count], out_hashes[count] = time, value
         count += 1
-        seen[free] = 1
+        repeats[free] = 1
         shift, last, free, size, limit = insert(heads, chain, smallest, shift, last, free, size, limit, k, value)
     count = _close_run(out_times, out_hashes, run, count, limit, False)
     limits[run:count] = limit
@@ -108,21 +108,21 @@ def numbers_of(hashes: Any, earlier_hashes: Any, limit: np.uint64, whole: bool, 
     while slots < 2 * len(hashes):
         slots *= 2
     mask = np.uint64(slots - 1)
-    keys, seen = np.zeros(slots, np.uint64), np.zeros(slots, np.int64)
+    keys, repeats = np.zeros(slots, np.uint64), np.zeros(slots, np.int64)
     for row in range(len(hashes)):
         if whole or hashes[row] < limit:
             slot = hashes[row] & mask
-            while seen[slot]:
+            while repeats[slot]:
                 slot = (slot + _1) & mask
-            keys[slot], seen[slot] = hashes[row], 1
+            keys[slot], repeats[slot] = hashes[row], 1
     for row in range(len(earlier_hashes)):
         if whole or earlier_hashes[row] < limit:
             slot = earlier_hashes[row] & mask
-            while seen[slot] and keys[slot] != earlier_hashes[row]:
+            while repeats[slot] and keys[slot] != earlier_hashes[row]:
                 slot = (slot + _1) & mask
-            seen[slot] += 1
+            repeats[slot] += 1
     numbers = np.zeros(most, np.int64)
     for slot in range(slots):
-        if seen[slot]:
-            numbers[min(seen[slot], most) - 1] += 1
+        if repeats[slot]:
+            numbers[min(repeats[slot], most) - 1] += 1
     return numbers

@@ -9,7 +9,7 @@ from skyband.config.parameters import checked
 from skyband.states.question import Question
 from skyband.states.state import State
 
-from skyband_distinct.sightings import MOST, check_seen, fault_of_seen, texts
+from skyband_distinct.sightings import MOST, as_seen, check_seen, fault_of_seen, texts
 
 
 @define
@@ -29,14 +29,14 @@ class CountByFrequency(Question):
 
     seen: tuple[int, ...] = checked(
         (), type="list", check=lambda value: fault_of_seen(value) if value else None, bounds=f"ascending, up to {MOST}",
-        converter=lambda value: tuple(value) if isinstance(value, list) else value,
+        converter=as_seen,
         help="how often, as [1, 2, 3]; the last means that many or more. Empty: all that the states know",
     )  # fmt: skip
 
     def answer(self, states: Sequence[State], since: Sequence[int]) -> Mapping[str, Any]:
         most = states[0].parameters.get("sightings")
-        seen = self.seen or tuple(range(1, (most or 1) + 1))
-        check_seen(seen, most)
+        classes = self.seen or tuple(range(1, (most or 1) + 1))
+        check_seen(classes, most)
         readers = [state.reader for state in states]
-        count, low, high = type(readers[0]).frequencies(readers, since, seen).T
-        return {"seen": texts(seen), "count": count, "low": low, "high": high}
+        count, low, high = type(readers[0]).frequencies(readers, since, classes).T
+        return {"seen": texts(classes), "count": count, "low": low, "high": high}

@@ -169,7 +169,7 @@ def _faults(table: Any) -> list[tuple[str, str]]:
 def _window_faults(windows: Any) -> list[tuple[str, str]]:
     if not isinstance(windows, list | tuple) or not windows:
         return [("windows", f'must be a list of lengths, such as ["1 hour"] (got {literal(windows)})')]
-    faults, seen = [], list[Any]()
+    faults, earlier = [], list[Any]()
     for number, window in enumerate(windows):
         try:
             length = parse(window)
@@ -178,9 +178,9 @@ def _window_faults(windows: Any) -> list[tuple[str, str]]:
             continue
         if length.rows or not 1 <= length.length <= MOST:
             faults.append((f"windows[{number}]", f"must be a length of time (got {length})"))
-        elif length in seen:
+        elif length in earlier:
             faults.append((f"windows[{number}]", f"is listed twice (got {length})"))
-        seen.append(length)
+        earlier.append(length)
     return faults
 
 
