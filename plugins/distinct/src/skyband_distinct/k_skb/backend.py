@@ -298,7 +298,7 @@ class KSkb(sighting.SightingSketch):
         self._floor = max(self._floor, other._floor)
         for index, (times, hashes, _) in enumerate(other._skybands):
             values = [other._values[index][::-1].copy()] if self.keeps_values else []
-            rows = [times[::-1].copy(), hashes[::-1].copy()]
+            rows: list[Any] = [times[::-1].copy(), hashes[::-1].copy()]
             for earlier in other._earlier[index : index + 1]:
                 rows = [np.concatenate([pair, own[::-1]]) for pair, own in zip(rows, earlier, strict=True)]
             self._sweep(index, *oldest_first(*rows, *values))
