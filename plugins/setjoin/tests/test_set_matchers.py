@@ -9,8 +9,9 @@ from skyband import ConfigError, SnapshotError, snapshot
 from skyband_setjoin.conformance import oracle
 from skyband_setjoin.conformance.driver import plain, sets_of
 from skyband_setjoin.conformance.streams import drifting, stream_of, zipf
+from skyband_setjoin.matching.bands import bands_for
 from skyband_setjoin.matching.bounds import SIZES, least_of, rule_of, slack_of, widest_of
-from skyband_setjoin.matching.minhash_lsh import bands_for
+from skyband_setjoin.matching.minhash_lsh import MOST_HASHES
 from skyband_setjoin.matching.prefix_kernels import take
 from skyband_specs.pair_ranker.oracle import SIMILARITIES
 
@@ -220,7 +221,7 @@ def test_no_match_has_more_tokens_in_one_set_only_than_widest(similarity, thresh
 @pytest.mark.parametrize("recall", [0.5, 0.95, 0.999])
 @pytest.mark.parametrize("threshold", [0.05, 0.3, 0.5, 0.7, 0.9, 0.99, 1.0])
 def test_bands_reach_the_recall(threshold, recall):
-    bands, rows = bands_for(threshold, recall)
+    bands, rows = bands_for(threshold, recall, MOST_HASHES)
     assert 1 - (1 - threshold**rows) ** bands >= recall - 1e-12
     assert bands * rows <= 64 or rows == 1
 

@@ -18,24 +18,11 @@ from skyband_setjoin import sets as window
 from skyband_setjoin.indexed import horizon_of
 from skyband_setjoin.matching.answers import MATCH, append_matches, arrange, with_room
 from skyband_setjoin.matching.bags import bag_for, fill, in_common, mask_for
+from skyband_setjoin.matching.bands import link_in, refitted
 from skyband_setjoin.matching.bounds import NEVER, rule_from, slack_of
 from skyband_setjoin.matching.window_matcher import KEEP_FIRST, LENGTH, MOST, SIDES
 from skyband_setjoin.sets import FIRST, NEXT, mixed
 from skyband_setjoin.similarity_kernel import similarity
-
-LINK = np.dtype([("tag", np.uint32), ("back", np.uint32)])
-"""A set in a band: the tag of its minhashes, and how many sets back the next of its bucket is; 0: none."""
-
-
-class Bands(NamedTuple):
-    """The buckets of every band.
-
-    heads: int64[b, power of two], the newest set of a bucket, by the low bits of its tag; NEVER if there was none
-    links: LINK[as many as the window's ring has records, b]
-    """
-
-    heads: Any
-    links: Any
 
 
 class Hashes(NamedTuple):
@@ -75,7 +62,7 @@ def take(sets, bands, hashes, own, rest, settings, numbers, times, offsets, toke
                 sets = window.enlarged(sets, size)
                 bands = fitted(bands, sets)
             window.append(sets, numbers[row], times[row], side, words, size)
-            _link(bands, sets.marks[NEXT] - 1, tags)
+            link_in(bands, sets.marks[NEXT] - 1, tags)
     sets = window.trim(sets)
     return (sets, fitted(bands, sets)), cuts, answers
 
@@ -131,30 +118,8 @@ def _probe(sets, bands, rule, bag, mask, tags, size, other, number, matches):
     return matches, count
 
 
-@nested_njit
-def _link(bands, slot, tags):
-    """Put the set in this slot at the head of its bucket in each band."""
-    heads, links = bands.heads, bands.links
-    for band in range(len(tags)):
-        bucket = np.int64(tags[band]) & (heads.shape[1] - 1)
-        behind = slot - heads[band, bucket]
-        link = links[slot & (len(links) - 1), band]
-        link.tag = tags[band]
-        link.back = np.uint32(behind if heads[band, bucket] != NEVER and behind < 1 << 32 else 0)
-        heads[band, bucket] = slot
-
-
 @shared_njit
 def fitted(bands, sets):
     """The bands with as many buckets and links as the window's ring has records."""
-    room, old = len(sets.records), bands.links
-    if room == len(old):
-        return bands
-    count = old.shape[1]
-    grown = Bands(np.full((count, room), NEVER, np.int64), np.zeros((room, count), LINK))
-    tags = np.empty(count, np.uint32)
-    for slot in range(sets.marks[FIRST], sets.marks[NEXT]):
-        for band in range(count):
-            tags[band] = old[slot & (len(old) - 1), band].tag
-        _link(grown, slot, tags)
-    return grown
+    room = len(sets.records)
+    return bands if room == len(bands.links) else refitted(bands, room, sets.marks[FIRST], sets.marks[NEXT])

@@ -1,6 +1,5 @@
 """The matcher for long sets by MinHash bands, which may miss matches."""
 
-import math
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -12,8 +11,8 @@ from skyband.errors import ConfigError, Problem
 
 from skyband_setjoin import sets as window
 from skyband_setjoin.matching import minhash_kernels as kernels
-from skyband_setjoin.matching.bounds import NEVER
-from skyband_setjoin.matching.minhash_kernels import Bands, Hashes
+from skyband_setjoin.matching.bands import Bands, bands_for, no_bands
+from skyband_setjoin.matching.minhash_kernels import Hashes
 from skyband_setjoin.matching.window_matcher import WindowMatcher
 from skyband_setjoin.ranker import alike
 
@@ -91,10 +90,9 @@ class MinHashLsh(WindowMatcher):
         super().__attrs_post_init__()
 
     def _clear(self) -> None:
-        bands, rows = bands_for(self.threshold, self.recall)
+        bands, rows = bands_for(self.threshold, self.recall, MOST_HASHES)
         self._hashes = _hashes(bands * rows, self.seed)
-        room = len(self._sets.records)
-        self._bands = Bands(np.full((bands, room), NEVER, np.int64), np.zeros((room, bands), kernels.LINK))
+        self._bands = no_bands(bands, len(self._sets.records))
 
     def _take(
         self, numbers: Int64, times: Int64, offsets: Int64, tokens: Int64, sides: Int8, parts: Int8
@@ -120,24 +118,3 @@ def _hashes(count: int, seed: int) -> Hashes:
     """Hash functions, shared by all matchers with this number and seed."""
     coefficients = np.random.default_rng(seed).integers(0, 2**32, (2, count), dtype=np.uint32)
     return Hashes(coefficients[0] | np.uint32(1), coefficients[1].copy())
-
-
-@lru_cache(maxsize=64)
-def bands_for(threshold: float, recall: float) -> tuple[int, int]:
-    """(bands, rows of each): as many rows as a budget of hashes allows, as these keep candidates few.
-
-    The bands are the fewest with 1 − (1 − t^r)^b >= recall; one row each if the threshold is too low for the budget.
-    """
-    best = (_bands(threshold, recall, 1), 1)
-    for rows in range(2, MOST_HASHES + 1):
-        bands = _bands(threshold, recall, rows)
-        if bands * rows <= MOST_HASHES:
-            best = (bands, rows)
-    return best
-
-
-def _bands(threshold: float, recall: float, rows: int) -> int:
-    alike_in_one = threshold**rows
-    if alike_in_one >= 1.0:
-        return 1
-    return math.ceil(math.log1p(-recall) / math.log1p(-alike_in_one))
