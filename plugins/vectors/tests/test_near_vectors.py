@@ -159,6 +159,65 @@ def test_columns_of_every_type_have_the_same_answers(kind):
     assert local.apply(stream(5, kind=kind), query()).equals(local.apply(stream(5), query()))
 
 
+ML = pa.struct(
+    [("type", pa.int8()), ("size", pa.int32()), ("indices", pa.list_(pa.int32())), ("values", pa.list_(pa.float64()))]
+)  # fmt: skip
+
+
+def as_ml(vector, number):
+    """A vector as Spark ML stores it: every third dense, the others sparse, some with a zero of their own."""
+    if vector is None:
+        return None
+    if number % 3 == 0 or None in vector:
+        return {"type": 1, "size": None, "indices": None, "values": vector}
+    places = [place for place, value in enumerate(vector) if value or (number + place) % 4 == 0]
+    values = [vector[place] for place in places]
+    return {"type": 0, "size": len(vector), "indices": places, "values": values}
+
+
+@pytest.mark.parametrize(
+    "kind", [ML, pa.list_(pa.float32(), 3), pa.list_(pa.float16(), 3), pa.large_list(pa.int8())], ids=str
+)
+def test_columns_with_rows_left_out_are_the_same_of_every_type(kind):
+    """Also if they are a slice of a longer column, and with rows of another length where the type has them."""
+    rng = np.random.default_rng(8)
+    fixed = pa.types.is_fixed_size_list(kind)
+    vectors = [rng.integers(-2, 3, 3 if fixed else int(rng.choice([3, 3, 3, 3, 2, 4]))).tolist() for _ in range(90)]
+    for place in range(0, 90, 7):
+        vectors[place] = None if place % 2 else [None, *vectors[place][1:]]
+    stored = [as_ml(vector, number) for number, vector in enumerate(vectors)] if kind == ML else vectors
+    column, plain = pa.array(stored, kind)[5:], pa.array(vectors, pa.list_(pa.float64()))[5:]
+    got, expected = encode_vectors(column, 3, True), encode_vectors(plain, 3, True)
+    assert got[0]["vector"].equals(expected[0]["vector"]) and got[0]["tie"].equals(expected[0]["tie"])
+    assert {name: mask.tolist() for name, mask in got[1].items()} == {
+        name: mask.tolist() for name, mask in expected[1].items()
+    }
+
+
+def test_a_sparse_vector_whose_indices_do_not_fit_is_of_another_length():
+    def sparse(size, indices, values):
+        return {"type": 0, "size": size, "indices": indices, "values": values}
+
+    bad = [
+        sparse(3, [0, 3], [1, 1]),
+        sparse(3, [-1], [1]),
+        sparse(4, [0], [1]),
+        sparse(3, [0, 1], [1]),
+        sparse(None, [0], [1]),
+    ]
+    column = pa.array([sparse(3, [2], [5]), *bad, sparse(3, [], [])], ML)
+    frame, masks = encode_vectors(column, 3, True)
+    assert masks["vector of another length"].tolist() == [False, *[True] * len(bad), False]
+    assert masks["vector of zeros"].tolist() == [False] * 6 + [True]
+    assert frame["vector"][0].as_py() == [0, 0, 5]
+
+
+def test_a_million_matches_may_be_asked_for():
+    table = stream(9)
+    every = rows_as_text(local.apply(table, query(threshold=-1.0)))
+    assert rows_as_text(local.apply(table, query(threshold=None, matches=10**6))) == every
+
+
 def test_rows_that_cannot_be_compared_are_counted_by_reason():
     table = stream(6)
     bad = [None, [1.0, None, 2.0], [1.0, 2.0], [1.0, 2.0, 3.0, 4.0], [float("nan"), 1.0, 1.0], [1e39, 1.0, 1.0]]

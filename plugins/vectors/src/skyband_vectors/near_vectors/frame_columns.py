@@ -10,6 +10,7 @@ from skyband.columns.hashing import hash_column
 from skyband.columns.rows import Rows
 from skyband.errors import SnapshotError
 
+from skyband_vectors.near_vectors.ml_vectors import is_ml_vector, lists_of_ml_vectors
 from skyband_vectors.role import Float32
 
 WHAT = "a list of numbers"
@@ -19,7 +20,9 @@ REASONS = (NULL, LENGTH, FINITE, ZERO)
 
 
 def is_vector(kind: pa.DataType) -> bool:
-    """Whether a column of this type can hold vectors."""
+    """Whether a column of this type can hold vectors: lists of numbers, or vectors of Spark ML."""
+    if is_ml_vector(kind):
+        return True
     if not (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)):
         return False
     return bool(pa.types.is_integer(kind.value_type) or pa.types.is_floating(kind.value_type))
@@ -33,7 +36,10 @@ def encode_vectors(
     Entries are rounded to float32; what does not fit is not finite. directed: zeros have no similarity. `tie` is a hash
     of the entries, to order vectors with equal time and id; -0.0 is 0.0. Each row has at most one reason. O(bytes).
     """
-    lists = column.cast(pa.large_list(column.type.value_type))
+    if is_ml_vector(column.type):
+        lists = lists_of_ml_vectors(column, dimensions)
+    else:
+        lists = column.cast(pa.large_list(column.type.value_type))
     sizes = pc.list_value_length(lists).fill_null(0).to_numpy()
     flat = pc.list_flatten(lists)
     owners = np.repeat(np.arange(len(column)), sizes)
