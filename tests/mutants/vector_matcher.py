@@ -1,10 +1,11 @@
 """Broken vector matchers, one bug each, beside the correct ones they are made from: the definition and the default."""
 
+import math
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-from attrs import define, field
+from attrs import define, evolve, field
 from skyband import BackendInfo
 from skyband.arrays import Array, Float64, Int8, Int64
 from skyband.registry import installed
@@ -13,6 +14,7 @@ from skyband_setjoin.set_matcher import Matches
 from skyband_specs.faults import Mutant, faulty
 from skyband_vectors.conformance.oracle import similarities
 from skyband_vectors.matching.exact import Exact
+from skyband_vectors.matching.projections import Projections
 from skyband_vectors.role import Float32, VectorMatcher
 
 PAPER = "the definition"
@@ -282,6 +284,79 @@ class TellsTheLastFirst(Reference):
         return super().update_together(matchers[::-1], times, vectors, sides, spans=np.asarray(spans)[::-1])
 
 
+@define(eq=False)
+class Sampled(Reference):
+    """Bounded: it misses a match with a declared probability, by the number of the earlier vector."""
+
+    name: ClassVar[str] = "sampled"
+
+    recall: float = field(default=0.95, kw_only=True)
+    seed: int = field(default=0, kw_only=True)
+
+    def missed(self) -> float:
+        return 1 - self.recall
+
+    def found(self, new: Held) -> list[tuple[int, float]]:
+        numbers = {held[0] for held in self._held if (held[3] == new[3]).all()}
+        return [match for match in super().found(new) if match[0] in numbers or self.chance(match[0]) >= self.missed()]
+
+    def chance(self, number: int) -> float:
+        return float(math.fmod((number + 1) * (self.seed + 1) * math.sqrt(2), 1))
+
+
+class MissesMore(Sampled):
+    """It misses twice what it declares."""
+
+    def missed(self) -> float:
+        return 2 * (1 - self.recall)
+
+
+class MissesEqualVectors(Sampled):
+    """Even an equal vector may be missed."""
+
+    def found(self, new: Held) -> list[tuple[int, float]]:
+        return [match for match in Reference.found(self, new) if self.chance(match[0]) >= self.missed()]
+
+
+class TellsCandidates(Sampled):
+    """What looks like a match is reported without a second look."""
+
+    def near(self, value: float) -> bool:
+        return self.threshold is None or value >= self.threshold - 0.2
+
+
+class TellsProducts(Sampled):
+    """The similarity reported is a product of single floats."""
+
+    def score(self, vector: Float64, others: Float64) -> Float64:
+        return super().score(vector, others).astype(np.float32).astype(np.float64)
+
+
+class TheFirstFewFound(Sampled):
+    """The search ends with the number of matches asked for."""
+
+    def rank(self, match: tuple[int, float]) -> Any:
+        return match[0]
+
+
+class WiderBands(Projections):
+    """Each band has four signs more than it should."""
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        bands, signs = super()._shape
+        return bands, signs + 4
+
+
+class ForgetsABand(Projections):
+    """Rows are looked up in every third band only."""
+
+    def _tags(self, vectors: Float32, squares: Array) -> Array:
+        tags = super()._tags(vectors, squares)
+        tags[:, len(tags[0]) // 3 :] = np.arange(len(tags))[:, np.newaxis] + self._slot
+        return tags
+
+
 class NoMargin(Exact):
     """Products are taken for cosines, without a margin."""
 
@@ -328,8 +403,10 @@ INFO = BackendInfo(
     reference=PAPER,
     lacks={"merge": "for the tests", "out-of-order": "for the tests"},
 )
+BOUNDED = evolve(INFO, name="sampled", factory="tests.mutants.vector_matcher:Sampled", guarantee="bounded", error=None)
+PROJECTIONS = installed().bind("vector-matcher", "projections", None).info
 EXACT = installed().bind("vector-matcher", "exact", None).info
-REFERENCES = [(INFO, Reference)]
+REFERENCES = [(INFO, Reference), (BOUNDED, Sampled)]
 
 TOLD = ("every_arrival_reports_its_matches",)
 ORACLE = ("tiny_streams_equal_the_oracle", "seeded_streams_equal_the_oracle", "every_moment_equals_the_oracle")
@@ -337,6 +414,8 @@ LAWS = ("no_two_kept_vectors_match_and_every_dropped_one_matched_a_kept_one",)
 AT = "a_similarity_equal_to_the_threshold_matches"
 BELOW = "pairs_just_below_the_threshold_do_not_hide_those_at_it"
 APART = "vectors_a_window_apart_match_and_older_do_not"
+OFTEN = "pairs_at_the_threshold_are_reported_as_often_as_declared"
+TRUE = "every_reported_match_is_true"
 CUTS = "order_of_batches_makes_no_difference"
 
 MUTANTS: list[Mutant] = [
@@ -366,4 +445,11 @@ MUTANTS: list[Mutant] = [
     (EXACT, WideOfTheMark, (BELOW, *TOLD)),
     (EXACT, HalfTheRest, (CUTS,)),
     (EXACT, CrookedDirections, (CUTS,)),
+    (BOUNDED, MissesMore, (OFTEN,)),
+    (BOUNDED, MissesEqualVectors, (TRUE,)),
+    (BOUNDED, TellsCandidates, (TRUE,)),
+    (BOUNDED, TellsProducts, (TRUE,)),
+    (BOUNDED, TheFirstFewFound, ("the_most_similar_of_those_found_are_reported",)),
+    (PROJECTIONS, WiderBands, (OFTEN,)),
+    (PROJECTIONS, ForgetsABand, (OFTEN,)),
 ]

@@ -30,6 +30,16 @@ def skyband_backends() -> list[BackendInfo]:
             reference="the definition; rounding errors of products: Higham 2002, section 3.1",
             lacks=_LACKS,
         ),
+        BackendInfo(
+            role="vector-matcher",
+            name="projections",
+            factory="skyband_vectors.matching.projections:Projections",
+            summary="verified bands of signs of random projections: for large windows, with a declared recall",
+            guarantee="bounded",
+            error=None,
+            reference="Charikar, STOC 2002; Indyk and Motwani, STOC 1998",
+            lacks=_LACKS,
+        ),
     ]
 
 

@@ -7,7 +7,8 @@ from attrs import define, field
 from skyband.arrays import Float64
 
 from skyband_vectors.matching.prefix import Prefix, best_prefix, prefix_features
-from skyband_vectors.matching.tiled import KINDS, TiledMatcher, directions_of
+from skyband_vectors.matching.tiled import TiledMatcher
+from skyband_vectors.matching.window_matcher import KINDS, directions_of
 from skyband_vectors.role import Float32
 
 _FIRST_LEARNT = 256

@@ -6,7 +6,8 @@ import numpy as np
 from attrs import define
 from skyband.arrays import Float64
 
-from skyband_vectors.matching.tiled import TiledMatcher, directions_of
+from skyband_vectors.matching.tiled import TiledMatcher
+from skyband_vectors.matching.window_matcher import directions_of
 from skyband_vectors.role import Float32
 
 

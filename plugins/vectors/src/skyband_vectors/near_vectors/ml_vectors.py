@@ -43,11 +43,11 @@ def lists_of_ml_vectors(column: pa.StructArray, dimensions: int) -> pa.LargeList
     own = sparse & fits
     lengths = np.where(sparse, np.where(fits, dimensions, 0), counts)
     begins = np.append(0, np.cumsum(lengths))
-    flat, kept = pc.list_flatten(lists), ~sparse[owners] | own[owners]
+    flat, fine = pc.list_flatten(lists), ~sparse[owners] | own[owners]
     numbers, nulls = np.zeros(begins[-1]), np.zeros(begins[-1], bool)
-    at = (begins[owners] + places)[kept]
-    numbers[at] = flat.to_numpy(zero_copy_only=False)[kept]
-    nulls[at] = flat.is_null().to_numpy(zero_copy_only=False)[kept]
+    at = (begins[owners] + places)[fine]
+    numbers[at] = flat.to_numpy(zero_copy_only=False)[fine]
+    nulls[at] = flat.is_null().to_numpy(zero_copy_only=False)[fine]
     return pa.LargeListArray.from_arrays(pa.array(begins), pa.array(numbers, mask=nulls), mask=column.is_null())
 
 

@@ -1,3 +1,3 @@
 """Checks of what only vector matchers do."""
 
-MODULES = ("definition", "edges", "keeping", "sharing")
+MODULES = ("definition", "edges", "keeping", "sharing", "recall")
