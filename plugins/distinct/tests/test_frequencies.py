@@ -167,9 +167,9 @@ def test_sightings_that_cannot_be_are_refused(name):
     }
     for array, value in [*wrong.items(), ("tick", np.array([0], np.uint64)), ("repeats", arrays["repeats"][1:])]:
         damaged = encode(header, {**arrays, array: value})
-        for read in (skyband.restore, lambda blob: states.frequency(blob)):
+        for load in (skyband.restore, lambda blob: states.frequency(blob)):
             with pytest.raises(SnapshotError, match=f"{array}|gaps"):
-                read(damaged)
+                load(damaged)
     if name == "k-skb":  # a sighting outside of the sample changes no answer, but equal sketches have equal bytes
         place = int(np.argmax(arrays["hashes"]))
         repeats = arrays["repeats"].copy()

@@ -19,7 +19,7 @@ class Readers:
     """The backends whose states can be read. Plain data: workers need not have the plugins' entry points."""
 
     infos: Mapping[str, BackendInfo | QueryInfo]
-    """Backends by `role/name`, and queries with states of their own by `query/kind`."""
+    """Backends by `role/name`, and queries that emit states themselves by `query/kind`."""
     restoring: Mapping[str, str] = field(factory=dict)
     """By role, the reader for backends that name none, `RoleInfo.reader`."""
 

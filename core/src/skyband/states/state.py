@@ -23,7 +23,7 @@ class State:
     """A state: its backend, the window it covers, and a reader."""
 
     info: BackendInfo | QueryInfo
-    """The query, for a state of its own."""
+    """The query, if it emitted the state itself."""
     parameters: dict[str, Any]
     covers: Coverage | None
     nbytes: int

@@ -273,8 +273,8 @@ class RowFeatures(Query):
         columns = layout_of(self.all_features, self.unit, batch.schema).encode(batch)
         if self.emit is None:
             return columns | carry_columns(self.carry, batch), {}
-        read = dict.fromkeys(one.column for one in self.inputs())
-        hashes = hash_columns([batch.column(name) for name in read]) if read else np.zeros(len(batch), np.uint64)
+        names = dict.fromkeys(one.column for one in self.inputs())
+        hashes = hash_columns([batch.column(name) for name in names]) if names else np.zeros(len(batch), np.uint64)
         return {**columns, TIE: pa.array(hashes)}, {}
 
     def check_frame(self, frame: pa.RecordBatch) -> None:

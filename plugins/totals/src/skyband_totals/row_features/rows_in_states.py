@@ -17,7 +17,7 @@ Kinds = Mapping[str, npt.DTypeLike | pa.DataType]
 _FARTHEST = 2**62
 _MOST_ROWS = 2**31
 _SCALES = (1, 10, 100, 1000, 10_000)
-"""Powers of ten of which floats are tried as multiples."""
+"""Floats are tried as multiples of these powers of ten."""
 _WIDEST = 8
 """Bytes of a number."""
 
