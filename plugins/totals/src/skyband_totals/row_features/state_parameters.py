@@ -64,11 +64,11 @@ def parameters_of(query: "RowFeatures", kinds: pa.Schema) -> dict[str, Any]:
 
 def read_parameters(parameters: Mapping[str, Any]) -> "tuple[RowFeatures, Layout]":
     """The query and its layout, cached. Raises ConfigError or SnapshotError if no state has these parameters."""
-    return _read(snapshot.text(dict(parameters)))
+    return _query_and_layout(snapshot.text(dict(parameters)))
 
 
 @lru_cache(maxsize=64)
-def _read(text: str) -> "tuple[RowFeatures, Layout]":
+def _query_and_layout(text: str) -> "tuple[RowFeatures, Layout]":
     from skyband_totals.row_features.query import RowFeatures
 
     keys = json.loads(text)
