@@ -112,6 +112,11 @@ class QueryInfo:
         """The query's full name, `query/kind`."""
         return f"{self.role}/{self.kind}"
 
+    @property
+    def name(self) -> str:
+        """The kind."""
+        return self.kind
+
 
 @frozen
 class RoleInfo:

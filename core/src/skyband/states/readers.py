@@ -60,6 +60,8 @@ def installed_readers() -> Readers:
 @lru_cache(maxsize=1)
 def _readers_of(registry: Registry) -> Readers:
     restoring = {role.name: role.reader for role in registry.roles.values() if role.reader is not None}
-    infos = [info for info in registry.backends() if info.reader is not None or info.role in restoring]
-    queries = [info for info in registry.queries.usable.values() if info.reader is not None]
-    return Readers({info.key: info for info in (*infos, *queries)}, restoring)
+    infos: dict[str, BackendInfo | QueryInfo] = {
+        info.key: info for info in registry.backends() if info.reader is not None or info.role in restoring
+    }
+    infos |= {info.key: info for info in registry.queries.usable.values() if info.reader is not None}
+    return Readers(infos, restoring)

@@ -6,6 +6,7 @@ from skyband import snapshot
 from skyband.config.parameters import build
 from skyband.errors import InputError
 from skyband.registry import load_class
+from skyband.registry.info import BackendInfo
 from skyband.states.compatibility import common_coverage
 from skyband.states.object_names import extra_arrays, together
 from skyband.states.readers import Readers
@@ -32,6 +33,7 @@ def union(states: Any, *, readers: Readers | None = None) -> bytes:
     first, covers = each_state[0], common_coverage(each_state)
     if "merge" in first.info.lacks:
         raise InputError("states", f"of {first.key} cannot be united: {first.info.lacks['merge']}")
+    assert isinstance(first.info, BackendInfo)
     whole: Any = None
     for blob in blobs:
         part: Any = build(load_class(first.info), first.parameters)

@@ -57,9 +57,9 @@ def _parts(sort: str, column: Any) -> dict[str, Array]:
     if sort == Integers.prefix:
         return _whole_numbers(column)
     if sort == Units.prefix:
-        codes = np.where(column > MOST, column - MOST, INSIDE).view(np.uint64)
-        packed = _packed(codes) if codes.any() else np.empty(0, np.uint8)
-        return {**_whole_numbers(np.where(codes == INSIDE, column, 0)), " codes": packed}
+        signed = np.where(column > MOST, column - MOST, INSIDE)
+        packed = _packed(signed.view(np.uint64)) if signed.any() else np.empty(0, np.uint8)
+        return {**_whole_numbers(np.where(signed == INSIDE, column, 0)), " codes": packed}
     if sort == HashesOnly.prefix:
         words, codes = np.unique(column, return_inverse=True)
         return {" words": words, "": _packed(codes.astype(np.uint64))}
@@ -87,16 +87,16 @@ def _column(state: StateReader, name: str, kind: Any, count: int) -> Any:
         fine = (np.abs(numbers) <= MOST).all() and (codes <= max(REASONS)).all() and (codes >= INSIDE).all()
         state.require(bool(fine), name, "must be at most 2^53 units, or have a code")
         return np.where(codes == INSIDE, numbers, codes + MOST)
-    codes = _unpacked(state, name, count)
+    entries = _unpacked(state, name, count)
     if sort == HashesOnly.prefix:
         words = state.column(f"{name} words", np.uint64)
-        state.require(bool((codes < len(words)).all()), name, "must be places of its words")
-        return words[codes.view(np.int64)]
+        state.require(bool((entries < len(words)).all()), name, "must be places of its words")
+        return words[entries.view(np.int64)]
     size = state.number(f"{name} count", at_least=0, at_most=count)
-    state.require(bool((codes <= size).all()), name, "must be places of its words")
+    state.require(bool((entries <= size).all()), name, "must be places of its words")
     schema = pa.schema([("words", kind)])
     words = record_batch_bytes.from_arrays(schema, size, f"{name} words", state.arrays).column(0)
-    places = codes.view(np.int64)
+    places = entries.view(np.int64)
     return words.take(pa.array(places, mask=places == size))
 
 
