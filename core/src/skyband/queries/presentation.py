@@ -1,6 +1,6 @@
 """Presentation of a query: how commands compare, draw and show its answers, and suggest a first query."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 import pyarrow as pa
@@ -58,6 +58,13 @@ class QueryPresentation(Generic[Q]):
         rate: rows of a group per microsecond. None: unknown.
         """
         return None
+
+    def state_of_parts(self, first_rows: Callable[[], pa.Table | None]) -> list[str]:  # noqa: ARG002
+        """What each part of the query, such as a rule, keeps: lines for `skyband check`.
+
+        first_rows: reads the first 100,000 rows, with the columns of the query; None if there are none.
+        """
+        return []
 
 
 def load_presentation(query: type[Query]) -> type[QueryPresentation[Any]]:

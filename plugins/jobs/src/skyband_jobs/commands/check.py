@@ -56,7 +56,12 @@ def command(job: str | None, sets: tuple[str, ...], engine: str, session: bool, 
     from skyband_jobs.commands.deferred_pandas import defer_pandas
     from skyband_jobs.first_job import is_data
     from skyband_jobs.programs.engines import engine_named
-    from skyband_jobs.running.state_estimate import endless_without_ahead, state_estimate, state_growth
+    from skyband_jobs.running.state_estimate import (
+        endless_without_ahead,
+        state_estimate,
+        state_growth,
+        state_of_parts,
+    )
 
     if job is None:
         if not session or sets:
@@ -80,8 +85,8 @@ def command(job: str | None, sets: tuple[str, ...], engine: str, session: bool, 
     except ConfigError as error:
         raise JobError(job, *error.problems) from error
     click.echo(f"{job}: fine ({checked.query.kind} on {checked.source.format}; {columns})", err=True)
-    for text in filter(None, [state_estimate(checked), state_growth(checked)]):
-        click.echo(f"{job}: {text}", err=True)
+    for text in filter(None, [state_estimate(checked), state_growth(checked), *state_of_parts(checked)]):
+        click.echo(visible(f"{job}: {text}"), err=True)
     if reader is not None:
         click.echo(f"{job}: read by {reader}", err=True)
     for text in [*checked.choices, *_within(checked, within)]:

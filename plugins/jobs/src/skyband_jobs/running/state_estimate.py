@@ -84,6 +84,17 @@ def state_estimate(job: CheckedJob) -> str | None:
     )
 
 
+def state_of_parts(job: CheckedJob) -> list[str]:
+    """What each part of the query keeps, judging by the first 100,000 rows; nothing where the source is elsewhere.
+
+    Raises InputError where a row cannot be read.
+    """
+    rows = job.rows
+    if rows is None:
+        return []
+    return presentation_of(job.query).state_of_parts(lambda: first_rows(job.query, rows, job.query.columns))
+
+
 def _takes_rules(job: CheckedJob) -> bool:
     from skyband.groups.execution import execution_of
 
