@@ -30,6 +30,10 @@ def test_spark_says_the_same_of_random_expressions(frame):
     hold(frame, random_expressions(42, 180), most_failing=3)
 
 
+def test_every_form_can_be_chosen():
+    assert len(random_expressions(7, 5_000)) == 5_000
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_spark_says_the_same_of_thousands(frame, seed):

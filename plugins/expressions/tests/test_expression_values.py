@@ -154,7 +154,10 @@ def test_operands_next_to_a_null_are_not_evaluated():
             evaluated(f"x {operator} (6 div n)", rows)
     assert evaluated("x IN (3, 6 div n)", rows) == [None, True]
     assert evaluated("n IN (n, 6 div n)", rows) == [True, True]
-    for text in ("(6 div n) + x", "x <=> 6 div n", "least(x, 6 div n)", "concat(x, 6 div n)", "array(x, 6 div n)"):
+    assert evaluated("concat(x, 6 div n)", rows) == evaluated("x || (6 div n)", rows) == [None, "36"]
+    assert evaluated("concat(n, NULL, 6 div n)", rows) == [None, None]
+    fail = ("(6 div n) + x", "x <=> 6 div n", "least(x, 6 div n)", "array(x, 6 div n)", "concat(6 div n, NULL)")
+    for text in fail:
         with pytest.raises(InputError, match="row 0: division by zero"):
             evaluated(text, rows)
 

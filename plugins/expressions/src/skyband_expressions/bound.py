@@ -110,14 +110,19 @@ def null_in_all(bound: Bound) -> bool:
 
 
 def call(
-    kind: pa.DataType, kernel: Callable[..., pa.Array], *arguments: Bound, can_fail: bool = False, strict: bool = True
+    kind: pa.DataType,
+    kernel: Callable[..., pa.Array],
+    *arguments: Bound,
+    can_fail: bool = False,
+    strict: bool = True,
+    folds_nulls: bool = True,
 ) -> Bound:
     """Call a kernel with the values of the arguments, as arrays of equal length.
 
     A `strict` kernel is null if an argument is: as on Spark, arguments after a null are not evaluated, and none is if
-    one is a literal null.
+    one is a literal null that the optimizer folds.
     """
-    if strict and len(arguments) > 1 and any(argument.literal is None for argument in arguments):
+    if strict and folds_nulls and len(arguments) > 1 and any(argument.literal is None for argument in arguments):
         return literal(None, kind)
 
     def evaluate(rows: Rows) -> pa.Array:

@@ -56,10 +56,10 @@ def trim(name: str) -> Callable[[Sequence[Bound]], Bound]:
 
 
 def concat(arguments: Sequence[Bound]) -> Bound:
-    """`concat` and `||`: null if one is null."""
+    """`concat` and `||`: null if one is null, so that those after it are not evaluated."""
     expect(MANY, arguments, "concat")
     parts = [cast_to(argument, pa.string()) for argument in arguments]
-    return call(pa.string(), lambda *columns: pc.binary_join_element_wise(*columns, ""), *parts, strict=False)
+    return call(pa.string(), lambda *columns: pc.binary_join_element_wise(*columns, ""), *parts, folds_nulls=False)
 
 
 def concat_with(arguments: Sequence[Bound]) -> Bound:
