@@ -19,7 +19,7 @@ from skyband_expressions.expression import parse_condition
 from skyband_expressions.row_conditions import columns_read, problem_in
 
 from skyband_detect.detections.counters import Counter, Shared, shared_by
-from skyband_detect.detections.rule import Rule, rule_or_faults, table_of
+from skyband_detect.detections.rule import Rule, rule_or_faults
 from skyband_detect.detections.rule_rows import row_schema, rows_of, rule_of
 from skyband_detect.detections.versions import ActiveRules, Opening, Version, with_ends
 from skyband_detect.role import LONGEST, MOST
@@ -229,7 +229,7 @@ class ComingRules(BroadcastState):
         entries = [
             {
                 "name": version.name, "start": version.start, "holds": version.holds, "life": version.life,
-                "rule": None if version.rule is None else json.dumps(table_of(version.rule)),
+                "rule": None if version.rule is None else json.dumps(version.rule.to_dict()),
                 "opening": None if version.opening is None else openings.index(version.opening),
             }
             for version in versions

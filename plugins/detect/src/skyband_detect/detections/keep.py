@@ -36,6 +36,11 @@ class Keep:
         same = {name: getattr(self, name) for name in ("key", "where", "measure", "steps", "any_order")}
         return Rule("", self.longest, self.most, **same)
 
+    def to_dict(self) -> dict[str, Any]:
+        """The keys that are set, as users write them."""
+        values = self.as_rule.to_dict()
+        return {_OF_A_RULE.get(key, key): value for key, value in values.items() if key != "name"}
+
     def __repr__(self) -> str:
         return repr(self.as_rule)
 

@@ -79,6 +79,12 @@ class Rule:
                  for key, value in values.items()}  # fmt: skip
         return f"{{{', '.join(f'{key} = {value!r}' for key, value in texts.items())}}}"
 
+    def to_dict(self) -> dict[str, Any]:
+        """The keys that are set, as `rule_or_faults` reads them."""
+        values = attrs.asdict(self, recurse=False, filter=lambda field, value: value != field.default)
+        values |= {"steps": [step.as_written for step in self.steps]} if self.steps else {}
+        return {key: str(value) if isinstance(value, Duration) else value for key, value in values.items()}
+
     @property
     def counts(self) -> str:
         """What it counts: rows, distinct, or unseen keys; sum, mean, or quantile and the number that it must reach.
@@ -142,13 +148,6 @@ def rule_or_faults(table: Mapping[str, Any]) -> Rule | list[tuple[str, str]]:
         return faults
     rule: Rule = _rule(table)
     return rule
-
-
-def table_of(rule: Rule) -> dict[str, Any]:
-    """The keys of a rule that are set, as `rule_or_faults` reads them."""
-    values = attrs.asdict(rule, recurse=False, filter=lambda field, value: value != field.default)
-    values |= {"steps": [step.as_written for step in rule.steps]} if rule.steps else {}
-    return {key: str(value) if isinstance(value, Duration) else value for key, value in values.items()}
 
 
 NO_RULES = "must be a list of tables, each a rule with name, window and at_least"
