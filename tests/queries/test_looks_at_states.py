@@ -78,4 +78,4 @@ def test_where_a_stream_may_end_is_known_without_a_processor(kind):
     operator = Operator(asked, bind(asked, schema), schema)
     ends = [(operator.execution.end(latest), operator.fresh_processor().end(latest)) for latest in (0, 7, 60 * SECOND)]
     assert all(end in (None, processor) for end, processor in ends)
-    assert (ends[0][0] is None) == (not hasattr(asked, "schedule"))
+    assert (ends[0][0] is None) == (getattr(asked, "schedule", None) is None)

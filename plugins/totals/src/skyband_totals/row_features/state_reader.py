@@ -9,12 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from skyband import snapshot
 from skyband.arrays import Array
-from skyband.columns import column_ops
 from skyband.roles.answering_reader import AnsweringReader
 from skyband.state_validation import StateReader
-
-from skyband_totals.row_features import rows_in_states
-from skyband_totals.row_features.state_parameters import read_parameters
 
 if TYPE_CHECKING:
     from skyband_totals.row_features.window_values import WindowValues
@@ -26,6 +22,9 @@ class FeaturesReader(AnsweringReader):
     questions: ClassVar[Sequence[str]] = ("skyband_totals.questions.features_now:FeaturesNow",)
 
     def __init__(self, parameters: Mapping[str, Any], state: Mapping[str, Array]) -> None:
+        from skyband_totals.row_features import rows_in_states  # on use, as they load numba and Arrow's kernels
+        from skyband_totals.row_features.state_parameters import read_parameters
+
         self.query, layout = read_parameters(parameters)
         self._text = snapshot.text(dict(parameters))
         reader = StateReader(state)
@@ -55,6 +54,8 @@ class FeaturesReader(AnsweringReader):
         first = readers[0]
         rows = {"time": first._times, **first._columns}
         if len(readers) > 1:
+            from skyband.columns import column_ops
+
             pieces = [{"time": each._times, **each._columns} for each in readers]
             order = np.argsort(np.concatenate([piece["time"] for piece in pieces]), kind="stable")
             rows = {name: column_ops.pick(column_ops.joined([one[name] for one in pieces]), order) for name in rows}
@@ -66,6 +67,7 @@ class FeaturesReader(AnsweringReader):
 @lru_cache(maxsize=64)
 def _values(text: str, _thread: int) -> "WindowValues":
     """Those of each thread, as an aggregate is used by one at a time."""
-    from skyband_totals.row_features.window_values import WindowValues  # on use, because few states are asked
+    from skyband_totals.row_features.state_parameters import read_parameters
+    from skyband_totals.row_features.window_values import WindowValues
 
     return WindowValues(*read_parameters(json.loads(text)))
