@@ -213,7 +213,7 @@ def test_the_objects_with_the_largest_totals(tmp_path, ranker):
 
 def test_a_number_of_objects_is_for_rankers(folder):
     said = "k: belongs to the question heavy_hitters, but these are states of sketch/exact, which answer estimate, "
-    said += "count_of (got 3)"
+    said += "count_of, frequency (got 3)"
     assert said in ask(folder / "all", "-k", 3).stderr
 
 

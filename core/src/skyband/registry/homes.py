@@ -52,7 +52,7 @@ _NAMES = {
         window/exact window/normal window/poisson window/refined-normal window/rf1
     """,
     "skyband-vectors": """
-        near-vectors vector-matcher vector-matcher/exact vector-matcher/flat
+        near-vectors vector-matcher vector-matcher/exact vector-matcher/flat vector-matcher/projections
     """,
     "skyband-workload": """
         top-k-workload workload-ranker/mintopk workload-ranker/mtopband workload-ranker/mtoplist
