@@ -10,6 +10,7 @@ from skyband.engines import local
 from skyband.engines.local import LocalRun
 from skyband.errors import ConfigError, InputError, SnapshotError
 from skyband.queries import make_query
+from skyband_jobs.running.savepoint import keys_of
 
 SECOND = 1_000_000
 KEYS = {"kind": "detections", "time": "ts"}
@@ -270,3 +271,22 @@ def as_file(table):
     with pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table.combine_chunks())
     return sink.getvalue().to_pybytes()
+
+
+COUNTED = {"at_least": 3, "window": "9 seconds", "where": "n = 2", "measure": "distinct n", "tell": "crossing"}
+KEPT_COUNTERS = {
+    **KEYS,
+    "keys": [["user"], []],
+    "rule_columns": ["n"],
+    "keep": [
+        {"key": ["user"], "most": 5, "longest": "1 minute"},
+        {"measure": "unseen", "key": ["user"], "longest": "1 day"},
+        {"measure": "distinct n", "key": ["user"], "most": 2, "longest": "1 hour", "where": "n > 1"},
+        {"measure": "sequence", "steps": ["n = 1", COUNTED], "key": ["user"], "longest": "1 hour", "any_order": True},
+    ],
+}
+
+
+def test_a_savepoint_has_the_counters_that_are_kept_as_users_write_them():
+    query = make_query(KEPT_COUNTERS)
+    assert make_query(json.loads(json.dumps(keys_of(query)))) == query

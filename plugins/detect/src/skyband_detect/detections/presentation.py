@@ -26,7 +26,7 @@ class DetectionsPresentation(QueryPresentation[Detections]):
     def state_of_parts(self, first_rows: Callable[[], pa.Table | None]) -> list[str]:
         """The bytes that each rule keeps of a key, and the keys among the first rows; one line for those that share."""
         rows = first_rows()
-        if rows is None:
+        if not rows:
             return []
         batch = rows.combine_chunks().to_batches()[0]
         return [self._line(counter, batch) for counter in self.query.counters.all if counter.rules]
@@ -55,7 +55,7 @@ def _bytes_of(counter: Counter) -> str:
         return f"{_VALUE_BYTES} bytes a value of its window"
     if counter.steps is not None:
         steps = counter.steps.steps
-        counting = sum(_counter_bytes(step.measure, step.at_least) for step in steps if step.window is not None)
+        counting = sum(_counter_bytes(step.measure, step.at_least) for step in steps if step.at_least is not None)
         return f"at most {8 + 8 * len(steps) + counting:,} bytes a key"
     return f"at most {_counter_bytes(counter.measure, counter.most):,} bytes a key"
 
