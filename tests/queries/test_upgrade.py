@@ -70,6 +70,7 @@ OTHERS = {
 """For the keys of queries whose own description does not lead to another value, one."""
 OTHERS_OF = {
     ("quantiles", "distance"): ["ks"],
+    ("row-features", "asks"): "asked",
     ("detections", "keep"): [{"key": ["side"], "most": 50, "longest": "1 day"}],
 }
 """The same for keys that other kinds have with other values."""
@@ -110,7 +111,7 @@ def source() -> pa.Table:
     names = {"ts": "later", "words": "others", "chances": "more", "side": "right"}
     for name, again in names.items():
         table = table.append_column(again, table[name])
-    return table
+    return table.append_column("asked", pa.array([place % 2 == 0 for place in range(len(table))]))
 
 
 def ran(asked, table=None, backends=None) -> LocalRun:

@@ -32,9 +32,11 @@ class SparkEngine(JobEngine):
     def reader(self, job: CheckedJob) -> str | None:
         from skyband_spark.reading.plain_files_of_tables import table_choice
         from skyband_spark.reading.python_file_reader import choose_reader
+        from skyband_spark.reading.source import rows_to_read
 
         if job.source.of_files:
-            return str(choose_reader(job.source, job.spark, job.query.columns, job.rows))
+            rows, columns = rows_to_read(job)
+            return str(choose_reader(job.source, job.spark, columns, rows))
         choice = table_choice(job.source, job.spark, job.query.columns)
         return None if choice is None else str(choice)
 

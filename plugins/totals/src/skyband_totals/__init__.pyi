@@ -73,6 +73,7 @@ class RowFeatures(_RowFeatures):
         distinct: str | Sequence[str] = ...,
         carry: str | Sequence[str] = ...,
         features: Sequence[Mapping[str, Any]] = ...,
+        asks: str | None = None,
         emit: str | None = None,
         every: str | Duration | None = None,
     ) -> None: ...

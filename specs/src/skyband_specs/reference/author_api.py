@@ -98,7 +98,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband.queries.pair_columns", "skyband.windows.half_lives", "skyband.windows.window_parameters",
         "skyband.rules.query_with_rules",
         "skyband_expressions.binding", "skyband_expressions.expression", "skyband_expressions.row_conditions",
-        "skyband_expressions.syntax",
+        "skyband_expressions.spine", "skyband_expressions.syntax",
     ),
     "what families share: groups": (
         "skyband.groups.batched_processor", "skyband.groups.partitioning", "skyband.groups.per_row_processor",
@@ -126,7 +126,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband_jobs.local.run", "skyband_jobs.tables.model", "skyband_jobs.job.progress",
         "skyband_jobs.programs.parsing", "skyband_jobs.programs.run", "skyband_spark.job_session",
         "skyband_jobs.files.source_files", "skyband_jobs.files.text_files", "skyband_jobs.files.csv_columns",
-        "skyband_jobs.files.text_values",
+        "skyband_jobs.files.spine_rows", "skyband_jobs.files.text_values",
         "skyband_jobs.tables.table_location", "skyband.atomic_files", "skyband.operator.bind_backends",
         "skyband.operator.operator", "skyband.operator.row_encoding", "skyband.registry.discovery",
         "skyband.registry.info",

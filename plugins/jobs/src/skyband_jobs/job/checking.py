@@ -66,6 +66,9 @@ def check_job(
         problems += overlaps(source, sink, job_file)
     if source is not None:
         problems += _ends(source, sink)
+    if source is not None and source.spine is not None:
+        opened, misfit = _with_spine(opened, source, query, engine, zone, bool(problems))
+        problems += misfit
     if query is None:
         problems += _unbound(tables.get("query"), opened.schema, backends)
         return Findings(opened, backends, bindings, problems)
@@ -84,6 +87,29 @@ def check_job(
         problems += [] if problems else _columns(sink, answers)
     problems += engine.query_problems(query, tables)
     return Findings(opened, backends, bindings, problems)
+
+
+def _with_spine(
+    opened: OpenSource, source: Source, query: Any, engine: JobEngine, zone: str | None, is_wrong: bool
+) -> tuple[OpenSource, list[Problem]]:
+    """The source with the moments of its spine, and the problems of these."""
+    if source.stream:
+        message = "is for batches: for a stream, unite both in Python with with_spine, or set source.stream = false"
+        return OpenSource(), [Problem("source.spine", message)]
+    try:
+        spine = source.spine_source
+    except ConfigError as error:
+        return OpenSource(), [problem.within("source.spine") for problem in error.problems]
+    assert spine is not None
+    moments, problems = open_checked(spine, engine, zone)
+    if problems or is_wrong or query is None:
+        return OpenSource(), [evolve(one, field="source.spine" + one.field.removeprefix("source")) for one in problems]
+    from skyband_jobs.files.spine_rows import with_moments  # on use, as few jobs have one
+
+    try:
+        return with_moments(opened, moments, query), []
+    except ConfigError as error:
+        return OpenSource(), list(error.problems)
 
 
 def _states_in_text(query: Any, sink: Sink) -> list[Problem]:

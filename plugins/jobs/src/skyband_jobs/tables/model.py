@@ -10,7 +10,7 @@ from attrs import NOTHING, define, evolve, field, fields, frozen
 from attrs.converters import optional
 from skyband.config.durations import Duration, clock_problem, parse, parsed
 from skyband.config.literals import literal
-from skyband.config.parameters import checked, choice, flag
+from skyband.config.parameters import build, checked, choice, flag
 from skyband.errors import SkybandError, suggest
 from skyband.registry.info import ENGINE_FORMATS, FILE_FORMATS
 from skyband.registry.install_hints import known_formats
@@ -77,6 +77,13 @@ def _select_problem(value: Any) -> str | None:
     if isinstance(value, tuple) and value and all(isinstance(entry, str) and entry for entry in value):
         return None
     return f'must be SQL expressions, such as ["CAST(value AS STRING) AS client"] (got {literal(value)})'
+
+
+def _spine_problem(value: Any) -> str | None:
+    if isinstance(value, Mapping) and "spine" not in value and not value.get("stream"):
+        return None
+    example = '{ path = "labels/", format = "parquet" }'
+    return f"must be a source of a batch, such as spine = {example} (got {literal(value)})"
 
 
 def _options_problem(value: Any) -> str | None:
@@ -175,6 +182,12 @@ class Source:
         converter=optional(parsed),
         help="after this long without rows, time follows the clock, so that the last windows are answered",
     )
+    spine: Mapping[str, Any] | None = checked(
+        None,
+        type="source",
+        check=_spine_problem,
+        help="a second table of moments for a query with `asks`: each is answered with the features just before it",
+    )
     reader: str = choice(
         *READERS,
         default="auto",
@@ -190,6 +203,11 @@ class Source:
     def of_files(self) -> bool:
         """Whether it is read from files."""
         return self.format in FILE_FORMATS
+
+    @property
+    def spine_source(self) -> "Source | None":
+        """The source of the moments. Raises ConfigError where its keys are wrong."""
+        return None if self.spine is None else build(Source, self.spine)
 
 
 @define
@@ -273,6 +291,9 @@ def placed(table: Any, folder: Path) -> Any:
     """A Source or Sink with its paths resolved against `folder`."""
     names = [name for name in ("path", "checkpoint") if getattr(table, name, None)]
     changes: dict[str, Any] = {name: absolute(getattr(table, name), folder) for name in names}
+    spine = getattr(table, "spine", None)
+    if spine is not None and isinstance(spine.get("path"), str):
+        changes["spine"] = {**spine, "path": absolute(spine["path"], folder)}
     if getattr(table, "url", None) is not None:
         changes |= _placed(table, {"url": table.url}, folder)
     return evolve(table, catalog=_placed(table, table.catalog, folder), **changes)

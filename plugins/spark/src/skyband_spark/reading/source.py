@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from skyband.errors import ConfigError
+from skyband.errors import ConfigError, InputError, Problem
 from skyband_jobs.files.source_files import Files, open_files
 from skyband_jobs.files.table_source import Table
 from skyband_jobs.files.where_and_select import OnlySparkError
@@ -23,7 +23,26 @@ def source_frame(session: Any, job: CheckedJob) -> Any:
 
 def open_source(session: Any, job: CheckedJob) -> tuple[Any, str | None]:
     """The DataFrame of a job's source, and the reader of its files, if there is a choice."""
-    return _open(session, job.source, job.query.columns, job.rows)
+    rows, columns = rows_to_read(job)
+    frame, reader = _open(session, job.source, columns, rows)
+    spine = job.source.spine_source
+    if spine is None:
+        return frame, reader
+    from skyband_expressions.spine import with_spine  # on use, as few jobs have one
+
+    try:
+        return with_spine(frame, _open(session, spine)[0], job.query), reader
+    except InputError as error:
+        raise ConfigError(Problem("source.spine", error.message)) from error
+
+
+def rows_to_read(job: CheckedJob) -> tuple[Files | Table | None, Sequence[str] | None]:
+    """The open source of a job without its spine, and the columns to read; None for all."""
+    if job.source.spine is None:
+        return job.rows, job.query.columns
+    from skyband_jobs.files.spine_rows import SpineRows  # on use, as few jobs have one
+
+    return (job.rows.rows, job.rows.of_rows) if isinstance(job.rows, SpineRows) else (None, None)
 
 
 def second_table(session: Any, job: CheckedJob) -> Any:

@@ -1,5 +1,6 @@
 """Examples of row-features: the job on its page, and the queries of its conformance checks."""
 
+import pyarrow as pa
 from skyband.queries.example import JobExample, QueryExample, rows
 
 _KEYS = {"time": "ts", "delay": "20 seconds"}
@@ -30,6 +31,12 @@ EXAMPLES = (
         },
         rows(3),
         nullable=("value", "origin", "name", "number"),
+    ),
+    QueryExample(
+        {**_KEYS, "windows": ["20 seconds"], "asks": "asked", "carry": ["number"], "distinct": ["origin"]}
+        | {"features": [{"of": "sum", "column": "value"}, {"of": "since-last"}]},
+        rows(5).append_column("asked", pa.array([place % 3 == 0 for place in range(len(rows(5)))])),
+        nullable=("value", "origin", "number", "asked"),
     ),
     QueryExample(
         {**_KEYS, "windows": ["20 seconds", "1 minute"], "distinct": ["origin"], "emit": "state", "every": "10 seconds"}

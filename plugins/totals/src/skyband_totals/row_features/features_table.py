@@ -12,11 +12,12 @@ from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import carried_values
 from skyband.groups.small_groups.entries import SmallGroupEntries
 from skyband.groups.small_groups.host import SmallGroupAnswers
-from skyband.groups.small_groups.per_row import NO_KEYS, SmallGroupsPerRow
+from skyband.groups.small_groups.per_row import SmallGroupsPerRow
+from skyband.kernels.sorted_arrays import distinct
 from skyband.queries.time_columns import moments
 
 from skyband_totals.row_aggregates.storages import check_entries
-from skyband_totals.row_features.layout import layout_of
+from skyband_totals.row_features.layout import ASKS, layout_of
 from skyband_totals.row_features.window_values import Questions, WindowValues
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class FeaturesTable(SmallGroupsPerRow):
         self._layout = layout_of(query.all_features, query.unit, schema)
         self._values = WindowValues(query, self._layout)
         self._kinds = self._layout.columns
-        self._span, self._schema = query.span, answers
+        self._span, self._schema, self._asks = query.span, answers, query.asks is not None
         self._due = TIME_MAX
         """No window becomes empty before this."""
         self._dropped: Counter[str] = Counter()
@@ -55,27 +56,42 @@ class FeaturesTable(SmallGroupsPerRow):
         return int(self._ends().min(initial=TIME_MAX))
 
     def take(self, keys: UInt64, starts: Int64, stops: Int64, rows: Rows) -> SmallGroupAnswers:
-        """Add rows and answer each of them; all rows of a time arrive together."""
+        """Add rows and answer each of them, or only the questions; all rows of a time arrive together."""
         size, entries = self._entries.parts(keys)
-        old, groups = int(size.sum()), np.arange(len(keys))
-        owners = np.concatenate([np.repeat(groups, size), np.repeat(groups, stops - starts)])
-        order = np.argsort(owners, kind="stable")
-        columns: dict[str, Any] = {"time": np.concatenate([entries["time"], rows.times])[order]}
-        for name, kind in self._kinds.items():
-            own = column_ops.of_kind(rows[name], kind)
-            columns[name] = column_ops.pick(column_ops.joined([entries[name], own]), order)
-        owners = owners[order]
-        last = columns["time"][np.append(np.flatnonzero(owners[1:] != owners[:-1]), len(owners) - 1)]
-        stays = columns["time"] > (last - self._span)[owners]
-        self._entries.put(
-            keys,
-            np.bincount(owners[stays], minlength=len(keys)),
-            {name: column_ops.pick(column, stays) for name, column in columns.items()},
-        )
-        self._due = min(self._due, int(last.min()) + self._span)
-        self._dropped += self._layout.rows_by_reason(rows)
-        answers = self._answers(rows, owners, columns, owners[order >= old])
-        return SmallGroupAnswers(answers, np.repeat(keys, stops - starts), NO_KEYS, ())
+        groups = np.arange(len(keys))
+        of = np.repeat(groups, stops - starts)
+        added, of_added, questions, of_questions = rows, of, rows, of
+        if self._asks:
+            is_question = rows[ASKS] != 0
+            added, of_added = rows.pick(~is_question), of[~is_question]
+            questions, of_questions = rows.pick(is_question), of[is_question]
+        owners, columns = of_added, {"time": added.times, **self._kept_columns(added)}
+        if size.any():
+            owners = np.concatenate([np.repeat(groups, size), owners])
+            order = np.argsort(owners, kind="stable")
+            owners = owners[order]
+            columns = {
+                name: column_ops.pick(column_ops.joined([entries[name], column]), order)
+                for name, column in columns.items()
+            }
+        sizes = self._keep(keys, owners, columns)
+        self._dropped += self._layout.rows_by_reason(added)
+        answers = self._answers(questions, owners, columns, of_questions) if len(questions) else None
+        return SmallGroupAnswers(answers, keys[of_questions], keys[sizes == 0], ())
+
+    def _kept_columns(self, rows: Rows) -> dict[str, Any]:
+        return {name: column_ops.of_kind(rows[name], kind) for name, kind in self._kinds.items()}
+
+    def _keep(self, keys: UInt64, owners: Int64, columns: Mapping[str, Any]) -> Int64:
+        """Keep the rows in the longest window of each group's last row; int64[g]: the number of them."""
+        times = columns["time"]
+        last = np.full(len(keys), TIME_MIN)
+        last[owners] = times  # they ascend within a group, so the last one stays
+        stays = times > last[owners] - self._span
+        sizes = np.bincount(owners[stays], minlength=len(keys))
+        self._entries.put(keys, sizes, {name: column_ops.pick(column, stays) for name, column in columns.items()})
+        self._due = min(self._due, int(last[sizes > 0].min(initial=TIME_MAX - self._span)) + self._span)
+        return sizes
 
     def _answers(self, rows: Rows, owners: Int64, columns: Mapping[str, Any], of: Int64) -> pa.RecordBatch:
         features = self._values.answers(owners, columns, Questions(of, rows.times))
@@ -96,7 +112,7 @@ class FeaturesTable(SmallGroupsPerRow):
         emptied = self._entries.key[ends <= until]
         self._entries.remove(emptied)
         self._due = int(ends[ends > until].min(initial=TIME_MAX))
-        return answers._replace(emptied=emptied)
+        return answers._replace(emptied=distinct(answers.emptied, emptied))
 
     def _ends(self) -> Int64:
         """int64[g]: when the windows of each group become empty."""

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from skyband.columns.rows import Rows
 
 
+ASKS = "asks"
+"""The frame column of 0 and 1 that says which rows are questions."""
 _Mask = tuple[str | None, str | None]
 """A condition, and a column that must not be null."""
 

@@ -9,7 +9,7 @@ from attrs import define
 from attrs.converters import optional
 from skyband.columns.hashing import hash_columns
 from skyband.columns.keyed_frames import plain_type
-from skyband.columns.state_frame_checks import check_named
+from skyband.columns.state_frame_checks import check_named, check_numbers
 from skyband.config.durations import Duration, duration, durations, parsed
 from skyband.config.literals import literal
 from skyband.config.parameters import choice, flag, number
@@ -24,7 +24,7 @@ from skyband.queries.carried_columns import (
     name_problems,
 )
 from skyband.queries.query import Input, Query
-from skyband.queries.shared_keys import column_names
+from skyband.queries.shared_keys import column_name, column_names
 from skyband.queries.time_columns import at_field
 from skyband.registry import Binding
 from skyband.windows.schedule import Schedule
@@ -35,7 +35,7 @@ from skyband_totals.narrow_floats import REMEDY
 from skyband_totals.row_aggregates.role import NUMBER, VALUE
 from skyband_totals.row_aggregates.storages import REASONS, check_frame
 from skyband_totals.row_features.features import Feature, feature_of, features_parameter, name_clashes
-from skyband_totals.row_features.layout import layout_of
+from skyband_totals.row_features.layout import ASKS, layout_of
 from skyband_totals.units import NOT_A_MULTIPLE, NOT_FINITE, TOO_LARGE
 
 NO_OFFSET = parsed("0 seconds")
@@ -68,6 +68,11 @@ class RowFeatures(Query):
     decimals in their last digit, and floats so that each sum is the float64 nearest to the exact one. Nothing depends
     on the order of rows, on batches, or on rows before the window. Rows with equal times are ordered by a hash of what
     they carry.
+
+    With `asks`, a column of truth values, the rows for which it is true are questions: they are answered over
+    [t - window, t) whatever `before` is, and are in no window, not even their own. Other rows are not answered. So the
+    moments of a second table, such as labels, get the features just before each: `with_spine` and, in a job,
+    `source.spine` add them as questions.
 
     A null value is in no feature of its column, but its row counts. A value that cannot be added or compared, because
     it is not a number, not a multiple of `unit` or above 2^53 units, makes the features of its column null in every
@@ -114,6 +119,11 @@ class RowFeatures(Query):
     features: tuple[Feature, ...] = features_parameter(
         help="aggregates of columns, each a table with `of` and, as it needs them, column, where, windows and name"
     )
+    asks: str | None = column_name(
+        None, kw_only=True,
+        help="a column of truth values: only rows for which it is true are answered, over what was before them, and "
+        "they are in no window",
+    )  # fmt: skip
     emit: str | None = choice(
         *emitted_states.KINDS, default=None, kw_only=True,
         help="emit states instead of answers, to be asked for the features of any later moment: of all groups, or of "
@@ -145,6 +155,9 @@ class RowFeatures(Query):
             message = f"row-features answers each row when it arrives: drop this, or set emit (got {self.every})"
             return [] if self.every is None else [Problem("every", message)]
         problems = []
+        if self.asks is not None:
+            message = "cannot be combined with `emit`, whose states are asked later: remove one of them"
+            problems.append(Problem("asks", f"{message} (got {literal(self.asks)})"))
         if self.every is None:
             problems.append(Problem("every", 'is required with `emit`: how often states come, such as "5 minutes"'))
         elif self.every.rows:
@@ -183,12 +196,17 @@ class RowFeatures(Query):
     @property
     def span(self) -> int:
         """A row does not affect others that are later by this."""
-        return self.longest + self.before
+        return self.longest + self.looks_before
 
     @property
     def longest(self) -> int:
         """The length of the longest window, in microseconds."""
         return max(window.length for window in self.all_windows)
+
+    @property
+    def looks_before(self) -> bool:
+        """Whether windows are [t - window, t) rather than (t - window, t]."""
+        return self.before or self.asks is not None
 
     @property
     def schedule(self) -> Schedule | None:
@@ -256,7 +274,8 @@ class RowFeatures(Query):
                 )
             if feature.where is not None:
                 inputs += [Input(f"{key}.where", name, "a column", _is_any) for name in columns_read(feature.where)]
-        return (*inputs, *carry_inputs(self.carry))
+        asks = () if self.asks is None else (Input("asks", self.asks, "truth values", pa.types.is_boolean),)
+        return (*inputs, *asks, *carry_inputs(self.carry))
 
     def check(self, schema: pa.Schema) -> list[Problem]:
         conditions = [
@@ -271,6 +290,8 @@ class RowFeatures(Query):
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
         columns = layout_of(self.all_features, self.unit, batch.schema).encode(batch)
+        if self.asks is not None:
+            columns[ASKS] = batch.column(self.asks).fill_null(False).cast(pa.int8())
         if self.emit is None:
             return columns | carry_columns(self.carry, batch), {}
         names = dict.fromkeys(one.column for one in self.inputs())
@@ -280,6 +301,8 @@ class RowFeatures(Query):
     def check_frame(self, frame: pa.RecordBatch) -> None:
         check_named(frame)
         check_frame(frame)
+        if self.asks is not None:
+            check_numbers(frame, ASKS, at_least=0, at_most=1)
 
     def answer_fields(self, schema: pa.Schema) -> list[pa.Field]:
         if self.emit is not None:

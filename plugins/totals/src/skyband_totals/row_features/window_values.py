@@ -39,7 +39,7 @@ class WindowValues:
 
     def __init__(self, query: "RowFeatures", layout: Layout) -> None:
         features = query.all_features
-        self._layout, self._before = layout, query.before
+        self._layout, self._before = layout, query.looks_before
         self._lengths = np.array(sorted({window.length for window in query.all_windows}), np.int64)
         place = {int(length): number for number, length in enumerate(self._lengths)}
         self._aggregates = [feature.new_aggregate(query.unit) for feature in features]
