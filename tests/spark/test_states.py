@@ -406,3 +406,19 @@ def test_the_objects_with_the_largest_totals_of_any_window(session):
     (one,) = session.sql("SELECT skyband_heavy_hitters(state, '10 minutes', 2) AS top FROM tops LIMIT 1").collect()
     assert [entry["rank"] for entry in one["top"]] == [1, 2]
     made.unpersist()
+
+
+def test_features_of_a_moment_are_those_in_python_as_json(session):
+    log = pa.table({"ts": pa.array([START, START + 90_000_000], pa.timestamp("us", "UTC")), "paid": [12.5, 900.0]})
+    query = {"kind": "row-features", "time": "ts", "windows": ["1 minute", "1 hour"], "sums": ["paid"], "unit": 0.5}
+    state = local.apply(log, query | {"emit": "state", "every": "2 minutes"})["state"][0].as_py()
+    now = datetime.datetime.fromtimestamp(START / 1_000_000 + 130, datetime.UTC)
+    spark_states.register(session)
+    session.createDataFrame([(bytearray(state),), (None,)], "s binary").createOrReplaceTempView("cards")
+    found = session.sql(f"SELECT skyband_features(s, null, '{now:%F %T}', array()) AS f FROM cards").collect()
+    expected = states.features(state, now=now)
+    assert json.loads(found[0].f) == expected
+    assert (expected["count_1_minute"], expected["paid_sum_1_hour"]) == (1, 912.5)
+    assert found[1].f is None
+    some = session.table("cards").select(spark_states.features("s", now=f"{now:%F %T}", feature=["count_1_hour"]))
+    assert json.loads(some.first()[0]) == {"count_1_hour": 2}

@@ -21,6 +21,10 @@ QUANTILES = {
     "kind": "quantiles", "time": "ts", "value": "item", "windows": ["1 minute"], "every": "20 seconds", "by": ["g"],
     "emit": "state",
 }  # fmt: skip
+FEATURES = {
+    "kind": "row-features", "time": "ts", "windows": ["20 seconds", "1 minute"], "every": "20 seconds", "by": ["g"],
+    "sums": ["item"], "distinct": ["item"], "emit": "changed-state",
+}  # fmt: skip
 QUESTIONS = [
     ({}, {}),
     ({}, {"last": ["20 seconds", "1 minute"]}),
@@ -32,6 +36,9 @@ QUESTIONS = [
     (QUANTILES, {"q": ["0.5", "0.9"], "last": "20 seconds"}),
     (QUANTILES, {"above": ["3", "5.5"], "union": ""}),
     (QUANTILES, {"question": "share"}),
+    (FEATURES, {"now": "2100-01-01T00:00:00"}),
+    (FEATURES, {"now": "2000-01-01T00:00:00"}),
+    (FEATURES, {"union": "", "feature": ["item_sum_1_minute", "count_20_seconds"]}),
 ]
 
 
