@@ -244,5 +244,5 @@ def test_what_makes_rows_of_a_source_makes_them_of_these_too(folder):
     answers = assert_answers("job.toml", "rows.json", "two.csv", [*sets, "source.finish=true"])
     assert answers["count"].to_pylist() == [2.0]
     fields = {entry.name for entry in attrs.fields(Source)}
-    of_place = {"format", "path", "reader", "table", "url", "catalog", "distribution", "options"}
+    of_place = {"format", "path", "reader", "table", "url", "catalog", "distribution", "options", "spine"}
     assert {*SOURCE_KEYS} == fields - of_place, "a new key of a source must be listed here or there"
