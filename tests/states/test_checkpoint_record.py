@@ -96,6 +96,7 @@ FREE = {
     "url": "postgresql://host/other",
     "catalog": {"name": "other"},
     "distribution": "other",
+    "spine": {"format": "csv", "path": "moments"},
 }
 """Keys of a source that do not choose its rows: a stream may continue with others."""
 ROWS = {

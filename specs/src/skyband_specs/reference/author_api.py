@@ -126,7 +126,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband_jobs.local.run", "skyband_jobs.tables.model", "skyband_jobs.job.progress",
         "skyband_jobs.programs.parsing", "skyband_jobs.programs.run", "skyband_spark.job_session",
         "skyband_jobs.files.source_files", "skyband_jobs.files.text_files", "skyband_jobs.files.csv_columns",
-        "skyband_jobs.files.spine_rows", "skyband_jobs.files.text_values",
+        "skyband_jobs.job.spine_rows", "skyband_jobs.files.text_values",
         "skyband_jobs.tables.table_location", "skyband.atomic_files", "skyband.operator.bind_backends",
         "skyband.operator.operator", "skyband.operator.row_encoding", "skyband.registry.discovery",
         "skyband.registry.info",

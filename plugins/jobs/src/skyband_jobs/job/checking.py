@@ -104,7 +104,7 @@ def _with_spine(
     moments, problems = open_checked(spine, engine, zone)
     if problems or is_wrong or query is None:
         return OpenSource(), [evolve(one, field="source.spine" + one.field.removeprefix("source")) for one in problems]
-    from skyband_jobs.files.spine_rows import with_moments  # on use, as few jobs have one
+    from skyband_jobs.job.spine_rows import with_moments  # on use, as few jobs have one
 
     try:
         return with_moments(opened, moments, query), []

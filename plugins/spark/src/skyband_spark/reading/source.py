@@ -40,7 +40,7 @@ def rows_to_read(job: CheckedJob) -> tuple[Files | Table | None, Sequence[str] |
     """The open source of a job without its spine, and the columns to read; None for all."""
     if job.source.spine is None:
         return job.rows, job.query.columns
-    from skyband_jobs.files.spine_rows import SpineRows  # on use, as few jobs have one
+    from skyband_jobs.job.spine_rows import SpineRows  # on use, as few jobs have one
 
     return (job.rows.rows, job.rows.of_rows) if isinstance(job.rows, SpineRows) else (None, None)
 
