@@ -96,7 +96,7 @@ MUTANTS = {
         ),
     ),
     "a rule begins at a whole second": (
-        (rule, "_microseconds", " + since.microseconds", ""),
+        (rule, "microseconds", " + since.microseconds", ""),
         ("detect/tests/test_rules", "test_times_of_rules_are_to_the_microsecond_in_any_year_and_zone", [()]),
     ),
     "rows above a cut are likely twice": (
