@@ -212,7 +212,11 @@ def test_a_correlation_may_count_no_other_and_steps_group_alike(tmp_path):
 
 @pytest.mark.parametrize(
     ("text", "told"),
-    [("a: [", "cannot be read as YAML"), ("- 3", "must be a rule of Sigma"), (FAILED, "there is no correlation")],
+    [
+        ("a: [", "cannot be read as YAML"),
+        ("- 3", "must be a Sigma rule"),
+        (FAILED, "none of these files has a correlation rule"),
+    ],
 )
 def test_files_without_rules_are_an_error(tmp_path, text, told):
     code, rules, error = called(tmp_path, text)

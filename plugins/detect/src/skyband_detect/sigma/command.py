@@ -31,7 +31,9 @@ def command(paths: tuple[Path, ...], mapping: Path | None, any_logsource: bool, 
     correlations = Correlations(library, read_mapping(mapping, any_logsource), edge)
     documents = [document for document in library.documents if document.is_correlation]
     if not documents:
-        raise click.ClickException("there is no correlation in the files given")
+        raise click.ClickException(
+            "none of these files has a correlation rule: add the files with `correlation` to the paths"
+        )
     rules, names, refused = [], set[str](), 0
     for document in documents:
         try:
@@ -47,6 +49,6 @@ def command(paths: tuple[Path, ...], mapping: Path | None, any_logsource: bool, 
         for note in translation.notes:
             click.echo(f"note: {document.place}: {note}", err=True)
     click.echo(json.dumps(rules, indent=2, ensure_ascii=False))
-    click.echo(f"{len(rules)} rules made, {refused} refused", err=True)
+    click.echo(f"{len(rules)} rule{'' if len(rules) == 1 else 's'} made, {refused} refused", err=True)
     if refused:
         raise click.exceptions.Exit(1)

@@ -1,7 +1,7 @@
 """The condition of a detection, such as `selection and not 1 of filter_*`, as SQL.
 
-`or` binds weakest, then `and`, then `not`. SQL's NOT is null where its operand is null, and a field that is not there
-is no match in Sigma, so what is negated counts as false where it is null.
+`or` binds weakest, then `and`, then `not`. A missing field does not match in Sigma, so `not` of it holds. In SQL the
+field is null, and NOT NULL is null: what follows `not` is therefore false where it is null.
 """
 
 import re

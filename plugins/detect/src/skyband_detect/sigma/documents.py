@@ -54,7 +54,9 @@ def _in_file(path: Path, yaml: Any) -> Iterator[Document]:
             continue
         place = f"{path}, document {number + 1}" if len(contents) > 1 else str(path)
         if not isinstance(content, Mapping):
-            raise ConfigError(Problem(place, "must be a rule of Sigma, a mapping with title and detection"))
+            raise ConfigError(
+                Problem(place, "must be a Sigma rule: a mapping with title, and detection or correlation")
+            )
         yield Document(place, content)
 
 
