@@ -102,14 +102,23 @@ def united_schema(
 
 
 def as_asked(table: Any, schema: pa.Schema, asks: str, is_spine: bool) -> Any:
-    """A table or record batch with all of these columns: null where it lacks one, and `asks` true for a spine."""
-    columns = [
-        table.column(name).cast(field.type) if (name := field.name) in table.schema.names
-        else pa.repeat(pa.scalar(is_spine), len(table)) if name == asks
-        else pa.nulls(len(table), field.type)
-        for field in schema
-    ]  # fmt: skip
-    return type(table).from_arrays(columns, schema=schema)
+    """A table or record batch with all of these columns: null where it lacks one, and `asks` true for a spine.
+
+    Raises InputError for a value that its column's type cannot hold, such as an instant after 2262 in nanoseconds.
+    """
+
+    def column_of(field: pa.Field) -> Any:
+        if field.name == asks:
+            return pa.repeat(pa.scalar(is_spine), len(table))
+        if field.name not in table.schema.names:
+            return pa.nulls(len(table), field.type)
+        try:
+            return table.column(field.name).cast(field.type)
+        except pa.ArrowInvalid as error:
+            message = f"column {field.name!r} does not fit the type of both tables, {field.type}: {error}"
+            raise InputError("spine" if is_spine else "rows", f"{message}; cast one of them") from error
+
+    return type(table).from_arrays([column_of(field) for field in schema], schema=schema)
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
@@ -120,15 +129,14 @@ def _both(name: str, of_rows: pa.DataType, of_spine: pa.DataType) -> pa.DataType
     """The type for values of both. Raises InputError if they are not of one kind."""
     if pa.types.is_timestamp(of_rows) and pa.types.is_timestamp(of_spine) and _sort(of_rows) == _sort(of_spine):
         return pa.timestamp(max(of_rows.unit, of_spine.unit, key=_UNITS.index), of_rows.tz)
-    fits = _sort(of_rows) == _sort(of_spine) or pa.types.is_null(of_spine)
+    message = f"column {name!r} must be {of_rows}, as it is in the rows (it is {of_spine}): cast one of them"
+    if _sort(of_rows) != _sort(of_spine) and not pa.types.is_null(of_spine):
+        raise InputError("spine", message)
     try:
-        if fits:
-            both = [pa.schema([(name, kind)]) for kind in (of_rows, of_spine)]
-            return pa.unify_schemas(both, promote_options="permissive").field(name).type
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        pass
-    message = f"column {name!r} must be {of_rows}, as it is in the rows (it is {of_spine})"
-    raise InputError("spine", f"{message}: cast one of them")
+        both = [pa.schema([(name, kind)]) for kind in (of_rows, of_spine)]
+        return pa.unify_schemas(both, promote_options="permissive").field(name).type
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InputError("spine", message) from error
 
 
 def _sort(kind: pa.DataType) -> Any:

@@ -147,6 +147,14 @@ def test_units_zones_and_widths_may_differ():
     ]
 
 
+def test_a_moment_that_the_times_of_the_rows_cannot_hold_is_refused():
+    rows = pa.table({"t": pa.array([0], pa.timestamp("ns")), "key": [1]})
+    spine = pa.table({"t": pa.array([10**11], pa.timestamp("s")), "key": [1]})
+    query = {"kind": "row-features", "time": "t", "by": "key", "windows": ["9 seconds"], "asks": "q"}
+    with pytest.raises(InputError, match=r"spine: column 't' does not fit.*timestamp\[ns\].*out of bounds.*cast one"):
+        with_spine(rows, spine, query)
+
+
 def test_keys_that_do_not_go_with_questions_are_refused():
     rows = stream(np.random.default_rng(1), 9)
     with pytest.raises(InputError, match="query: a row-features answers a spine only with `asks`"):
