@@ -80,8 +80,13 @@ path = "counts"
 """
 MANY = {"name": "many", "measure": "rows", "key": ["client"], "window": "10 seconds", "at_least": 4}
 LATER = {"after": "2025-06-15T15:07:20Z"}
+STEPS = {"measure": "sequence", "key": ["client"], "window": "20 seconds", "steps": ["status = 404", "status = 200"]}
 COMING = [
-    [MANY | {"tell": "each", "silence": "5 seconds"}, MANY | {"name": "odd", "where": "status = 404", "at_least": 2}],
+    [
+        MANY | {"tell": "each", "silence": "5 seconds"},
+        MANY | {"name": "odd", "where": "status = 404", "at_least": 2},
+        {"name": "then", **STEPS},
+    ],
     [MANY | LATER | {"measure": "distinct status", "at_least": 2, "silence": "30 seconds"}],
     [{"name": "odd", **LATER}, MANY | {"name": "all", "key": [], "at_least": 80, "window": "9 seconds"}],
 ]
@@ -97,7 +102,7 @@ def test_detections_whose_rules_change_are_the_same_after_kills(tmp_path):
     assert killed_to_the_end(tmp_path, 2, 13) >= 3
     alerts = whole(tmp_path, "counts")
     assert alerts == of_local_engine(tmp_path)
-    assert all(any(f"'rule': '{name}'" in alert for alert in alerts) for name in ("many", "odd", "all"))
+    assert all(any(f"'rule': '{name}'" in alert for alert in alerts) for name in ("many", "odd", "all", "then"))
 
 
 @pytest.mark.parametrize("hours", [-5, pytest.param(5, marks=pytest.mark.slow)])
