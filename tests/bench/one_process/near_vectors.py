@@ -149,7 +149,7 @@ class Hnswlib(Graph):
 
 
 class Usearch(Graph):
-    """usearch, with its own parameters but for M."""
+    """usearch with its default parameters, except M."""
 
     def _make(self, dimensions: int, window: int) -> None:
         from usearch.index import Index

@@ -14,8 +14,10 @@ from skyband.states.state import State
 
 
 def _moment_problem(now: Any) -> str | None:
+    if now is None:
+        return None
     try:
-        None if now is None else _moment(now)
+        _moment(now)
     except InputError as error:
         return error.message
     return None
