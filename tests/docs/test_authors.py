@@ -91,6 +91,13 @@ def test_a_guide_shows_the_files_that_skyband_new_makes(guide, request):
         page.holds(body, f"{first}\n{made['src/' + first.removeprefix('# ')]}")
 
 
+def test_the_guide_to_writing_shows_the_aggregate_that_skyband_new_makes(request):
+    page = Document(EXTEND / "writing.md", request.config.getoption("--write"))
+    (body,) = [block.body for block in page.blocks("python") if block.body.startswith("# skyband_entropy/")]
+    first, _, _ = body.partition("\n")
+    page.holds(body, f"{first}\n{render('row-aggregate', 'entropy')['src/' + first.removeprefix('# ')]}")
+
+
 @pytest.mark.parametrize("guide", GUIDES)
 def test_a_guide_imports_what_is_public(guide):
     for body in blocks(guide):

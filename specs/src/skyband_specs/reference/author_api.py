@@ -27,6 +27,8 @@ PUBLIC: Mapping[str, tuple[str, ...]] = {
     "skyband.roles.answering_reader": ("AnsweringReader",),
     "skyband_distinct.sketch_reader": ("SketchReader",),
     "skyband_totals.top_reader": ("TopReader", "Ranking"),
+    "skyband_totals.row_aggregates.role": ("RowAggregate",),
+    "skyband_totals.row_aggregates.kept_values": ("Values", "Numbers", "Hashes"),
     "skyband.states.coverage": ("Coverage",),
     "skyband.states.question": ("Question",),
     "skyband.states.state": ("State",),

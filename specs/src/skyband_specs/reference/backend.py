@@ -32,11 +32,7 @@ def backend_page(entry: Listed[BackendInfo]) -> str:
         section("Parameters", parameters(entries, ("given by", by_query)) or "It has none."),
         section("Complexity", prose(sections.complexity) or backend_facts.NOT_STATED),
         section("Example", *_example(info, cls)),
-        section(
-            "In a job",
-            _in_jobs(info.role),
-            fenced("toml", f"[backends]\n{backend_facts.job_line(info, entries, query_parameters)}"),
-        ),
+        section("In a job", *_in_jobs(info, backend_facts.job_line(info, entries, query_parameters))),
         section("Try it", fenced("sh", f"skyband describe {info.key}\nskyband verify {info.key}")),
         section("References", prose(sections.references)),
     )
@@ -56,9 +52,18 @@ def _facts(entry: Listed[BackendInfo], cls: type) -> str:
     ])  # fmt: skip
 
 
-def _in_jobs(role: str) -> str:
-    links = [f"[{kind}](../../queries/{kind}.md)" for kind in backend_facts.queries_of(role)]
-    return f"For the query {' or '.join(links)}, with every parameter at its default:" if links else ""
+def _in_jobs(info: BackendInfo, line_of_job: str) -> list[str]:
+    named = backend_facts.named_in_keys(info.role)
+    if named:
+        links = [f"{code(key)} of the query {_link(kind)}" for kind, key in named.items()]
+        return [f'It is named in {" or ".join(links)}, with its parameters, as `of = "{info.name}"`.']
+    links = [_link(kind) for kind in backend_facts.queries_of(info.role)]
+    lead = f"For the query {' or '.join(links)}, with every parameter at its default:" if links else ""
+    return [lead, fenced("toml", f"[backends]\n{line_of_job}")]
+
+
+def _link(kind: str) -> str:
+    return f"[{kind}](../../queries/{kind}.md)"
 
 
 def _example(info: BackendInfo, cls: type) -> list[str]:

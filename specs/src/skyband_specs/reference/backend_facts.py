@@ -48,6 +48,18 @@ def queries_of(role: str) -> list[str]:
     return [kind for kind in usable_queries() if role in load_query(kind).roles]
 
 
+def named_in_keys(role: str) -> dict[str, str]:
+    """The usable kinds of query that name backends of a role in a key, each with this key."""
+    examples = {kind: example_query(kind) for kind in usable_queries()}
+    return {
+        kind: key.partition("[")[0]
+        for kind, example in examples.items()
+        if example is not None
+        for key, binding in example[0].named_backends.items()
+        if binding.info.role == role
+    }
+
+
 def given_by_queries(role: str) -> dict[str, list[str]]:
     """The parameters that queries set, by name, each with the kinds that set it."""
     queries: dict[str, list[str]] = {}

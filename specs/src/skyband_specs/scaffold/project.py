@@ -23,6 +23,7 @@ class Template:
     answers, with the output in comments.
     source: the dotted name of a module with a class Mine…, the backend `mine`, which is copied under the new name.
     Without it the abstract methods of the interface are left to write.
+    job: the tables of a job that use `mine`, if a query names backends of the role in its keys; else [backends].
     """
 
     summary: str
@@ -30,6 +31,7 @@ class Template:
     example: str
     lacks: dict[str, str] = field(factory=dict)
     source: str | None = None
+    job: str | None = None
 
 
 HOOKS = '''\
@@ -83,8 +85,7 @@ import skyband
 In a job:
 
 ```toml
-[backends]
-{role} = "{name}"
+{job}
 ```
 
 ## Make it yours
@@ -115,6 +116,7 @@ def render(role: str, name: str) -> dict[str, str]:
         "summary": template.summary, "reference": template.reference,
         **(SIMPLE if template.source else EMPTY),
         "lacks": _lacks(template.lacks), "example": template.example.replace('"mine"', f'"{name}"'),
+        "job": (template.job or f'[backends]\n{role} = "mine"').replace('"mine"', f'"{name}"'),
     }  # fmt: skip
     description = f"{role}/{name} for Skyband: {template.summary}"
     needs = ("attrs>=24.2", "numpy>=2.0", *_brought_by(role))
