@@ -21,7 +21,8 @@ class HeavyHitters(AtMoments):
         # Values of one time and object are ordered by a hash that no page defines.
         self.unique_times = self.in_rows and self.total == "distinct"
         self.mode = "" if self.in_rows else random.choice(("", "", "", "against", "part", "fading", "states"))
-        if self.mode in ("fading", "against") and self.total == "distinct":
+        self.lag = 0
+        if self.mode == "fading" and self.total == "distinct":
             self.total = "sum"
         self.types |= {"object": pa.int64(), "w": pa.float64(), "v": pa.string()}
         query |= {"object": "object", "total": self.total}
@@ -36,11 +37,7 @@ class HeavyHitters(AtMoments):
             self.limits["at_least"] = 0.29 if self.mode == "fading" else random.choice((1, 2, 3))
         query |= self.limits
         if self.mode == "against":
-            self.windows = [self.every * random.randint(1, 2)]
-            self.longest = 2 * max(self.windows)
-            self.by_ratio, self.direction = random.random() < 0.4, random.choice(("both", "up", "down"))
-            query |= {"against": "previous", "rank_by": "ratio" if self.by_ratio else "difference"}
-            query["direction"] = self.direction
+            self.add_comparison()
         elif self.mode == "part":
             query["part"] = "v > 'x'"
         elif self.mode == "fading":
@@ -57,6 +54,17 @@ class HeavyHitters(AtMoments):
         query["windows"] = [self.length(each) for each in self.windows]
         if self.mode in ("", "against", "part"):
             self.change_log()
+
+    def add_comparison(self) -> None:
+        random = self.random
+        self.windows = [self.every * random.randint(1, 2)]
+        if self.total == "distinct" or random.random() < 0.5:
+            self.lag = self.windows[0] + self.every * random.randint(0, 3)
+        self.longest = (self.lag or self.windows[0]) + self.windows[0]
+        self.by_ratio, self.direction = random.random() < 0.4, random.choice(("both", "up", "down"))
+        against = self.length(self.lag) if self.lag else "previous"
+        self.query |= {"against": against, "rank_by": "ratio" if self.by_ratio else "difference"}
+        self.query["direction"] = self.direction
 
     def columns(self, number: int) -> Row:
         random = self.random
@@ -87,7 +95,8 @@ class HeavyHitters(AtMoments):
             window, name = self.inside(group, at, length), {"window": self.length(length)}
             totals = self.totals(window, at)
             if self.mode == "against":
-                yield from self.changes(totals, self.totals(self.inside(group, at - length, length), at), name)
+                before = self.totals(self.inside(group, at - (self.lag or length), length), at)
+                yield from self.changes(totals, before, name)
                 continue
             meeting = [row for row in window if self.mode == "part" and row["v"] is not None and row["v"] > "x"]
             yield from self.largest(totals, self.totals(meeting, at), name)

@@ -55,20 +55,17 @@ def empty_problems(empty: str | None, rows: bool, emit: str | None) -> list[Prob
     return []
 
 
-def against_parameter() -> Any:
-    """The field `against`."""
-    return choice(
-        PREVIOUS, default=None, kw_only=True,
-        help='"previous": compare each window with the previous one of equal length, by difference and ratio',
-    )  # fmt: skip
-
-
 def lag_parameter() -> Any:
-    """The field `against` of queries that compare with any earlier window: PREVIOUS or a Duration."""
+    """The field `against`: PREVIOUS or a Duration."""
+
+    def check(value: Any) -> str | None:
+        problem = None if value == PREVIOUS else clock_problem(value)
+        return problem and f'{problem}: write "{PREVIOUS}", or a length of time such as "7 days"'
+
     return checked(
         None,
         type="previous or duration",
-        check=lambda value: None if value == PREVIOUS else clock_problem(value),
+        check=check,
         converter=lambda value: value if value == PREVIOUS else parsed(value),
         kw_only=True,
         help='compare each window with one of equal length before: the "previous", or the one this much earlier, such '
@@ -77,7 +74,9 @@ def lag_parameter() -> Any:
 
 
 def lag_problems(against: Any, every: Length, windows: Mapping[str, Length]) -> list[Problem]:
-    """Problems of windows, by their keys, and `against`, a Duration: all must be plain, and answered this much ago."""
+    """Problems of windows, by their keys, and `against`: each must have been answered when the later one is."""
+    if against == PREVIOUS:
+        return previous_problems(windows) or _unanswered(every, windows)
     if every.rows or of_calendar(every, *windows.values()):
         message = 'compares windows of the same length of time: write "previous", or plain lengths such as "1 hour"'
         return [Problem("against", f"{message} (got {against})")]
@@ -88,6 +87,18 @@ def lag_problems(against: Any, every: Length, windows: Mapping[str, Length]) -> 
         message = f"must be a multiple of `every` ({every}), so that the earlier window has been answered"
         return [Problem("against", f"{message}, and at most {length_text(MOST // 2, False)} (got {against})")]
     return []
+
+
+def _unanswered(every: Length, windows: Mapping[str, Length]) -> list[Problem]:
+    """Problems of windows before which no other one ends."""
+    problems = []
+    for key, window in windows.items():
+        calendar = of_calendar(every, window)
+        if window != every if calendar else window.length % every.length:
+            be = "`every`" if calendar else "a multiple of `every`"
+            message = f"must be {be} ({every}) with against = {PREVIOUS!r}, so that the window before has been answered"
+            problems.append(Problem(key, f"{message} (got {window})"))
+    return problems
 
 
 def problems_of(every: Length, offset: Duration, windows: Mapping[str, Length]) -> list[Problem]:

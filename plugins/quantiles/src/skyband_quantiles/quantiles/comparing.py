@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, Protocol
 
-from skyband.config.calendar_lengths import CalendarLength, Length
-from skyband.config.durations import Duration
+from skyband.config.calendar_lengths import Length
 from skyband.config.literals import literal
 from skyband.config.parameters import checked
 from skyband.errors import Problem
-from skyband.windows.window_parameters import PREVIOUS, lag_problems, previous_problems
+from skyband.windows.window_parameters import lag_problems
 
 from skyband_quantiles.sketch_parameters import MOST_CUTS, as_numbers, checked_list, fault_of_limit
 
@@ -99,29 +98,11 @@ def comparing_problems(query: ComparingKeys, windows: Mapping[str, Length]) -> l
     if query.against is None:
         message = 'needs `against`, the window to compare with: add against = "previous" or "7 days", or remove this'
         return [Problem("distance", message)] if query.distance else bins_problems(query)
-    problems = _against_problems(query, windows)
+    problems = lag_problems(query.against, query.every, windows)
     if query.emit is not None:
         message = "returns states instead of the answers that `against` compares: remove one of the two, and ask the"
         problems.append(Problem("emit", f"{message} states of two moments for their `distance`"))
     return [*problems, *bins_problems(query)]
-
-
-def _against_problems(query: ComparingKeys, windows: Mapping[str, Length]) -> list[Problem]:
-    if isinstance(query.against, Duration):
-        return lag_problems(query.against, query.every, windows)
-    problems = previous_problems(windows)
-    for key, window in windows.items() if not problems else ():
-        if not _ends_where_one_begins(query.every, window):
-            message = f"must be {'`every`' if isinstance(window, CalendarLength) else 'a multiple of `every`'}"
-            message += f" ({query.every}) with against = {PREVIOUS!r}, so that the window before has been answered"
-            problems.append(Problem(key, f"{message} (got {window})"))
-    return problems
-
-
-def _ends_where_one_begins(every: Length, window: Length) -> bool:
-    if isinstance(every, CalendarLength) or isinstance(window, CalendarLength):
-        return every == window
-    return window.length % every.length == 0
 
 
 def bins_problems(query: ComparingKeys) -> list[Problem]:

@@ -14,13 +14,18 @@ from skyband_totals.heavy_hitters.state_columns import GRANDS, OBJECTS, state_fi
 PARTS = ("part", "low", "high", "matching")
 """The columns of answers that are ranked by the part that meets a condition, before total and share."""
 COMPARED = ("previous", "difference", "ratio", "low", "high")
-"""The columns of answers that are compared with the window before, after the total and before the status."""
+"""The columns of answers that are compared with an earlier window, after the total and before the status."""
+DISTANCE = ("value", "low", "high", "total", "previous")
+"""The columns of distances, after the name."""
 
 
 def answer_fields(query: Any, schema: pa.Schema) -> list[pa.Field]:
     """The columns of answers, after `by`."""
     if query.emit is not None:
         return [at_field(query, schema), state_field(plain_type(schema.field(columns_of(query.object)[0]).type))]
+    if query.distance:
+        named = [pa.field(name, pa.string()) for name in ("window", "distance")]
+        return [at_field(query, schema), *named, *(pa.field(name, pa.float64()) for name in DISTANCE)]
     numbers = [pa.field(name, pa.float64()) for name in _number_columns(query)]
     numbers += [] if query.against is None else [pa.field("status", pa.string())]
     labels = [*query.rule_columns, "window"]

@@ -20,6 +20,7 @@ EXAMPLES = (
     QueryExample(
         {**_KEYS, **_DELAY, "against": "previous", "at_least": 2, "rank_by": "ratio", "direction": "up"}, rows(4)
     ),
+    QueryExample({**_KEYS, **_DELAY, "against": "2 minutes", "distance": ["total-variation"]}, rows(7)),
     QueryExample({**_KEYS, **_DELAY, "k": 4, "offset": "5 seconds", **_WEIGHED}, rows(6), nullable=("origin",)),
     QueryExample({**_KEYS, **_DELAY, "half_life": "10 seconds", "k": 3}, rows(5)),
 )

@@ -59,6 +59,10 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
             from skyband_totals.heavy_hitters.part_processor import PartProcessor
 
             return PartProcessor(query, ranker, answers)
+        if query.remembers:
+            from skyband_totals.heavy_hitters.remembering_processor import RememberingProcessor
+
+            return RememberingProcessor(query, ranker, answers)
         if query.against is not None:
             from skyband_totals.heavy_hitters.movers_processor import MoversProcessor
 
@@ -84,7 +88,9 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
         most = min(_most_entries_that_pay(query), limits.MOST_ENTRIES)
         if query.half_life is None:
             most = min(most, most_entries(bindings["total-ranker"], query.backend_parameters("total-ranker")))
-        if query.gives_states or not most:
+        # The latest time of each value does not tell how many values an earlier window had.
+        alone = bool(query.distance) or (query.remembers and query.total == "distinct")
+        if query.gives_states or alone or not most:
             return None
 
         def processor(last: int, rows: Rows) -> GroupProcessor:
@@ -120,6 +126,9 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
 
     def state_problems(self, state: "State", schema: pa.Schema) -> list[Problem]:
         query, problems = self.query, []
+        if query.remembers:
+            message = "compares with earlier windows, which no state contains: start without it, or with history"
+            problems.append(Problem("against", message))
         if query.half_life is not None:
             message = "weighs rows by their times, which no state contains: start without it, or with history"
             problems.append(Problem("half_life", message))

@@ -1,18 +1,20 @@
 """Finds problems between the keys of heavy-hitters that change its ranking."""
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from skyband.config.calendar_lengths import Length
 from skyband.config.durations import Duration
 from skyband.config.literals import literal
+from skyband.config.parameters import checked
 from skyband.errors import Problem
 from skyband.queries.composite_ids import Columns, several
 from skyband.rules.query_with_rules import limit_problems
 from skyband.windows.half_lives import half_life_problems
-from skyband.windows.window_parameters import previous_problems
+from skyband.windows.window_parameters import PREVIOUS, lag_problems, previous_problems
 
 from skyband_totals.heavy_hitters.movers import BOTH, DIFFERENCE
+from skyband_totals.heavy_hitters.variation import TOTAL_VARIATION
 
 
 class RankingKeys(Protocol):
@@ -25,7 +27,8 @@ class RankingKeys(Protocol):
     part: str | None
     rest: bool
     emit: str | None
-    against: str | None
+    against: Any
+    distance: tuple[str, ...]
     rank_by: str
     direction: str
     half_life: Duration | None
@@ -37,8 +40,14 @@ class RankingKeys(Protocol):
     weight: str | None
     value: str | None
     unit: float
+    at_least: float | None
     carry: tuple[str, ...]
     empty: str | None
+
+    @property
+    def remembers(self) -> bool:
+        """Whether totals are remembered when a window ends."""
+        ...
 
     @property
     def lengths(self) -> Mapping[str, Length]:
@@ -56,7 +65,8 @@ def rule_problems(query: RankingKeys) -> list[Problem]:
     if query.longest is None:
         return [] if query.most is None else [Problem("longest", "is required with `most`")]
     names = ("emit", "empty", "part", "against", "half_life")
-    others = {name: getattr(query, name) for name in names} | {"rest": query.rest or None}
+    others = {name: getattr(query, name) for name in names}
+    others |= {"rest": query.rest or None, "distance": query.distance or None}
     problems = limit_problems(query.longest, query.lengths, query.offset, others)
     if problems:
         return problems
@@ -125,11 +135,31 @@ def part_problems(query: RankingKeys) -> list[Problem]:
     return []
 
 
+def distance_parameter() -> Any:
+    """The field `distance`."""
+    return checked(
+        (),
+        type="list of str",
+        check=_check_distance,
+        kw_only=True,
+        converter=lambda value: tuple(value) if isinstance(value, list) else value,
+        bounds=TOTAL_VARIATION,
+        help="with `against`, how far apart the shares of all objects are in the two windows, instead of the objects",
+    )
+
+
+def _check_distance(value: Any) -> str | None:
+    if value in ((), (TOTAL_VARIATION,)):
+        return None
+    return f'must be ["{TOTAL_VARIATION}"], half the sum of the changes of all shares (got {literal(value)})'
+
+
 def against_problems(query: RankingKeys, windows: Mapping[str, Length]) -> list[Problem]:
     """Problems of `against`, with the windows by their keys, and of keys that require it."""
     if query.against is None:
-        return _only_with_against({"rank_by": (query.rank_by, DIFFERENCE), "direction": (query.direction, BOTH)})
-    problems = previous_problems(windows)
+        only = {"rank_by": (query.rank_by, DIFFERENCE), "direction": (query.direction, BOTH)}
+        return _only_with_against(only | {"distance": (query.distance, ())})
+    problems = lag_problems(query.against, query.every, windows) if query.remembers else previous_problems(windows)
     remedies = {
         "share": "is for one window, but `against` compares two: set at_least, k, or both, or remove one of these",
         "part": "ranks by a part of one total, but `against` by two totals: remove one of the two",
@@ -137,9 +167,18 @@ def against_problems(query: RankingKeys, windows: Mapping[str, Length]) -> list[
         "emit": "returns states instead of the answers that `against` compares: remove one of the two",
     }
     problems += [Problem(key, text) for key, text in remedies.items() if getattr(query, key) not in (None, False)]
-    if query.total == "distinct":
-        message = "counts a value in both windows only once, so they cannot be subtracted: rank by rows or a sum"
-        problems.append(Problem("total", f"{message}, or drop `against` (got {literal(query.total)})"))
+    if query.distance:
+        others = {"k": None, "at_least": None, "rank_by": DIFFERENCE, "direction": BOTH, "carry": (), "empty": None}
+        message = "is about objects, but `distance` compares the shares of all: remove it, or use another query for it"
+        problems += [
+            Problem(key, f"{message} (got {literal(getattr(query, key))})")
+            for key, default in others.items()
+            if getattr(query, key) != default
+        ]
+    if query.total == "distinct" and query.against == PREVIOUS and not query.distance:
+        message = "counts a value in both windows only once, so they cannot be subtracted: rank by rows or a sum, "
+        message += f'or write the length instead of "{PREVIOUS}", such as against = "{next(iter(windows.values()))}"'
+        problems.append(Problem("total", f"{message} (got {literal(query.total)})"))
     return problems
 
 
@@ -164,7 +203,7 @@ def decay_problems(query: RankingKeys) -> list[Problem]:
 
 def _only_with_against(values: Mapping[str, tuple[object, object]]) -> list[Problem]:
     """Problems of keys about the comparison, given with their values and defaults, that are set without `against`."""
-    message = 'needs `against`: add against = "previous", or remove this key'
+    message = 'needs `against`: add against = "previous" or "7 days", or remove this key'
     return [
         Problem(key, f"{message} (got {literal(value)})")
         for key, (value, default) in values.items()

@@ -1,4 +1,4 @@
-"""Ranks objects by the change of their total since the window before. Loads no compiled code."""
+"""Ranks objects by the change of their total since an earlier window. Loads no compiled code."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ from skyband_totals.top import Tops
 DIFFERENCE, RATIO = "difference", "ratio"
 BOTH, UP, DOWN = "both", "up", "down"
 STATUS = pa.array(["same", "up", "down", "new", "gone"])
-"""How an object's total has changed since the window before."""
+"""How an object's total has changed since the earlier window."""
 _SAME, _UP, _DOWN, _NEW, _GONE = range(len(STATUS))
 
 
@@ -27,7 +27,7 @@ class Movers(NamedTuple):
     previous: Float64
     difference: Float64
     ratio: Float64
-    """The total of the window before, the total minus that, and divided by that, NaN if it is 0."""
+    """The total of the earlier window, the total minus that, and divided by that, NaN if it is 0."""
     status: Int64
     """The place in STATUS."""
 
@@ -54,21 +54,21 @@ class MoverRule:
         return np.where(wrong[self.direction], -1.0, far)
 
 
-def movers_of(answers: Tops, rule: MoverRule) -> Movers:
+def movers_of(single: Tops, other: Tops, rule: MoverRule, *, together: bool) -> Movers:
     """The movers of each window.
 
-    answers: in pairs, over a window and over it together with the one before, of all objects. Objects that are missing
-    have at most the `rest`. The previous total is that of both windows minus that of the window: at least the low of
-    both minus the high of the window, and never below 0. O(n log n).
+    single, other: the answers over each window, and over the earlier one; or, with `together`, over both. They are of
+    all objects: those that are missing have at most the `rest`. A previous total from both windows is theirs minus that
+    of the window: at least the low of both minus the high of the window, and never below 0. O(n log n).
     """
-    single, double = _every_other(answers, 0), _every_other(answers, 1)
-    objects, (of_single, of_double) = numbered(single, double)
-    numbers = either(of_single, of_double)
+    objects, (of_single, of_other) = numbered(single, other)
+    numbers = either(of_single, of_other)
     of = numbers // max(len(objects), 1)
-    total, low, high = _totals(single, numbers, of_single, of, rule.unit)
-    both, both_low, both_high = _totals(double, numbers, of_double, of, rule.unit)
-    before_low, before_high = np.maximum(both_low - high, 0.0), np.maximum(both_high - low, 0.0)
-    previous = np.clip(both - total, before_low, before_high)
+    total, low, high = totals_of(single, numbers, of_single, of, rule.unit)
+    previous, before_low, before_high = totals_of(other, numbers, of_other, of, rule.unit)
+    if together:
+        before_low, before_high = np.maximum(before_low - high, 0.0), np.maximum(before_high - low, 0.0)
+        previous = np.clip(previous - total, before_low, before_high)
     far = rule.far(total, previous)
     enough = (high >= rule.least) | (before_high >= rule.least)
     places = np.flatnonzero(enough & (far >= 0) & ((total > 0) | (previous > 0)))
@@ -100,7 +100,7 @@ def mover_columns(movers: Movers) -> list[Array | pa.Array]:
     return [tops.totals, movers.previous, movers.difference, *numbers, STATUS.take(pa.array(movers.status))]
 
 
-def _every_other(answers: Tops, first: int) -> Tops:
+def every_other(answers: Tops, first: int) -> Tops:
     """Every second answer, from this number on."""
     is_in = answer_of(answers) % 2 == first
     sizes = np.diff(answers.offsets)[first::2]
@@ -109,7 +109,7 @@ def _every_other(answers: Tops, first: int) -> Tops:
     return Tops(np.concatenate([[0], np.cumsum(sizes)]), *columns, *numbers)
 
 
-def _totals(answers: Tops, numbers: Int64, others: Int64, of: Int64, unit: float) -> tuple[Float64, Float64, Float64]:
+def totals_of(answers: Tops, numbers: Int64, others: Int64, of: Int64, unit: float) -> tuple[Float64, Float64, Float64]:
     """The total and bounds of each (answer, object), in units: 0, 0 and the `rest` if it is missing."""
     places = places_of(numbers, others)
     total, low, high = (

@@ -1,4 +1,4 @@
-"""Processes one group's stream of a heavy-hitters query with `against`."""
+"""Processes one group's stream of a heavy-hitters query with `against = "previous"`."""
 
 from typing import TYPE_CHECKING
 
@@ -7,7 +7,7 @@ from skyband.arrays import Array, Int64
 from skyband.groups.answer_columns import ProcessorAnswers
 from skyband.registry import Binding
 
-from skyband_totals.heavy_hitters.movers import Movers, mover_columns, movers_of
+from skyband_totals.heavy_hitters.movers import Movers, every_other, mover_columns, movers_of
 from skyband_totals.heavy_hitters.processor import TotalsProcessor
 from skyband_totals.top import Tops
 
@@ -33,7 +33,7 @@ class MoversProcessor(TotalsProcessor):
         tops = self._tops(self._backend, times, columns, due)
         if not len(due):
             return None
-        self._movers = movers_of(tops, self._rule)
+        self._movers = movers_of(every_other(tops, 0), every_other(tops, 1), self._rule, together=True)
         return self._answers(due, self._movers.tops)
 
     def _numbers(self, tops: Tops) -> list[Array | pa.Array]:  # noqa: ARG002 - they are the movers' own

@@ -55,8 +55,9 @@ class TotalsProcessor(BackendProcessor, BatchedProcessor):
         """The ranker's times are earlier by this, so that moments are multiples of `every`."""
         self._odd_until, self._finer_before = finer_before(query.every, query.windows)
         self._schema = answers
+        behind = () if query.distance else (*several(query.object), *query.carry)
         self._several = len(several(query.object))
-        self._carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
+        self._carry = [answers.field(name) for name in behind]
         self._shard = answers.names[-1] == "grand_high"
         self._rest, self._unit = query.rest, query.unit if query.total == "sum" else 1.0
         self._plain = not (self._carry or self._shard or self._rest)
@@ -196,9 +197,13 @@ class TotalsProcessor(BackendProcessor, BatchedProcessor):
         whole = odd if self._finer else -(-odd // grain) * grain
         tops = list[Top]()
         for at in self._moments(ranker, times, columns, due):
-            starts = self._schedule.starts(at)
+            starts = self._starts(at)
             tops += [ranker.since(since if since > odd or self._finer else whole) for since in starts]
         return Tops.of(tops)
+
+    def _starts(self, at: int) -> list[int]:
+        """The start of each window that is queried at a moment."""
+        return self._schedule.starts(at)
 
     def _moments(self, ranker: TotalRanker, times: Int64, columns: dict[str, Array], due: Int64) -> Iterator[int]:
         """Feed a ranker up to each due moment, and then the rest of the rows."""

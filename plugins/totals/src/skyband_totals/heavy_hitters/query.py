@@ -22,10 +22,11 @@ from skyband.rules.query_with_rules import NO_WINDOWS, SOURCE_OF_RULES, QueryWit
 from skyband.windows.half_lives import half_life_parameter
 from skyband.windows.schedule import Schedule, schedule_for_rules
 from skyband.windows.window_parameters import (
-    against_parameter,
+    PREVIOUS,
     empty_parameter,
     empty_problems,
     every_parameter,
+    lag_parameter,
     offset_parameter,
     problems_of,
     schedule_of,
@@ -40,6 +41,7 @@ from skyband_totals.heavy_hitters.key_problems import (
     against_problems,
     amount_problems,
     decay_problems,
+    distance_parameter,
     part_problems,
     rest_problems,
     rule_problems,
@@ -85,6 +87,16 @@ class HeavyHitters(QueryWithRules):
     missing bound. `at_least` applies to the larger of both totals. A group answers until both windows are empty. Until
     a stream is two windows long, objects may be new only because the stream is. If the ranker is not exact, ranks and
     status follow its estimates, and an object that it does not keep may have changed by the `rest` of both windows.
+
+    With `against = "7 days"`, or another multiple of `every`, the window is compared with the one this much earlier.
+    The totals of a window are remembered when it ends, its rows are not: 16 bytes an object, 32 if the ranker is not
+    exact.
+
+    With `distance = ["total-variation"]` as well, there is one row for each window, with the columns window, distance,
+    value, low, high, total, previous: how far apart the shares of all objects are in both windows, half the sum of
+    their differences, from 0 to 1. `total` and `previous` are the grand totals. The true distance is from `low` to
+    `high`, as certainly as the bounds of the ranker hold, and both equal the value if the ranker is exact. They are
+    null if one of the windows has no total.
 
     With `half_life = "1 hour"`, the weight of a row halves with each hour since its arrival: the total is the sum of
     2^(-age / half-life) times the weight over the rows of the window, except for the rounding of float64. Rows older
@@ -175,7 +187,8 @@ class HeavyHitters(QueryWithRules):
     )  # fmt: skip
 
     empty: str | None = empty_parameter()
-    against: str | None = against_parameter()
+    against: Any = lag_parameter()
+    distance: tuple[str, ...] = distance_parameter()
     half_life: Duration | None = half_life_parameter("rows weigh")
 
     longest: Duration | None = longest_parameter()
@@ -190,7 +203,8 @@ class HeavyHitters(QueryWithRules):
         problems = rule_problems(self)
         problems += [] if self.longest is not None else problems_of(self.every, self.offset, windows)
         k = self.most if self.k is None and self.longest is not None else self.k
-        problems += limit_problems(k, self.share, self.at_least, self.total if self.half_life is None else "sum")
+        if not self.distance:
+            problems += limit_problems(k, self.share, self.at_least, self.total if self.half_life is None else "sum")
         problems += [*amount_problems(self), *self._name_problems(), *state_problems(self)]
         problems += [*part_problems(self), *against_problems(self, windows), *decay_problems(self)]
         problems += [] if self.longest is not None else empty_problems(self.empty, self.rows, self.emit)
@@ -217,7 +231,11 @@ class HeavyHitters(QueryWithRules):
 
     @property
     def compared_columns(self) -> tuple[str, ...]:
-        return (*self.rule_columns, "window", *identity_names("object", self.object))
+        return (
+            *self.rule_columns,
+            "window",
+            *(("distance",) if self.distance else identity_names("object", self.object)),
+        )
 
     @property
     def evolvable(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -226,6 +244,8 @@ class HeavyHitters(QueryWithRules):
 
     @property
     def one_shard(self) -> str | None:
+        if self.distance:
+            return "a distance needs the totals of all objects"
         return super().one_shard if self.longest is None else "rules have their own k and windows"
 
     @property
@@ -233,14 +253,20 @@ class HeavyHitters(QueryWithRules):
         """The moments of answers; with rules, any moment is possible."""
         if self.longest is not None:
             return schedule_for_rules(self.longest.length)
-        return schedule_of(self.every, self.spans, self.offset, self.empty)
+        windows = self.windows if self.against is None else with_previous(self.windows, self.against)
+        return schedule_of(self.every, windows, self.offset, self.empty)
+
+    @property
+    def remembers(self) -> bool:
+        """Whether the totals of a window are remembered when it ends, to be compared with those of a later one."""
+        return self.against is not None and (self.against != PREVIOUS or bool(self.distance))
 
     @property
     def spans(self) -> tuple[Length, ...]:
-        """The spans to query at each moment: the windows, each followed by twice its length with `against`."""
+        """The spans to query at each moment: the windows, each followed by twice its length if that is subtracted."""
         if self.longest is not None:
             return (self.longest,)
-        return self.windows if self.against is None else with_previous(self.windows)
+        return self.windows if self.against is None or self.remembers else with_previous(self.windows)
 
     @property
     def mover_rule(self) -> MoverRule:

@@ -20,7 +20,7 @@ from skyband.windows.half_lives import left_after
 
 from skyband_totals.fixed_point import MOST_TOGETHER, worth
 from skyband_totals.heavy_hitters.decayed_totals import ranked_totals
-from skyband_totals.heavy_hitters.movers import mover_columns, movers_of
+from skyband_totals.heavy_hitters.movers import every_other, mover_columns, movers_of
 from skyband_totals.heavy_hitters.object_places import answer_of
 from skyband_totals.heavy_hitters.parts import part_columns, parts_of
 from skyband_totals.heavy_hitters.small_group_panes import (
@@ -116,7 +116,9 @@ class SmallRankings(SmallTotals):
         query, times = self._of_query, entries_of.entries.times
         units = np.ones(len(times), np.int64) if self._rule.pairs else entries_of.entries.amounts
         if query.against is not None:
-            movers = movers_of(self._totals(since, entries_of, times, units), query.mover_rule)
+            tops = self._totals(since, entries_of, times, units)
+            pair = every_other(tops, 0), every_other(tops, 1)
+            movers = movers_of(*pair, query.mover_rule, together=not query.remembers)
             return Ranking(movers.tops, mover_columns(movers))
         whole = self._totals(since, entries_of, times, units, self._least)
         others = entries_of.entries.others
@@ -131,7 +133,11 @@ class SmallRankings(SmallTotals):
         count, spans = since.shape
         numbers, objects, totals = [], [], []
         for span in range(spans):
-            inside = np.flatnonzero(times >= since[entries_of.answer, span])
+            begin = since[entries_of.answer, span]
+            within = times >= begin
+            if self._of_query.remembers and span % 2:  # the earlier window, which ends before the other begins
+                within &= times < begin + self._of_query.windows[span // 2].length
+            inside = np.flatnonzero(within)
             answer, of, amount = entries_of.answer[inside], entries_of.entries.objects[inside], units[inside]
             first = np.flatnonzero(np.append(True, (answer[1:] != answer[:-1]) | (of[1:] != of[:-1]))[: len(inside)])
             numbers.append(answer[first] * spans + span)
