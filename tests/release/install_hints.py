@@ -53,7 +53,8 @@ def _brought() -> Iterator[tuple[str, str]]:
     for question in questions().values():
         for name in (question.name, *question.sql_names, *question.exports):
             yield name, _of(question)
-        for name in () if question.of_pairs else question.names():  # the command line asks single states
+        for name in question.names():
+            name = question.name if name == "of" else name  # of distance: --distance ks
             yield f"-{name}" if len(name) == 1 else f"--{name.replace('_', '-')}", _of(question)
 
 

@@ -110,7 +110,11 @@ def test_two_columns_of_states_are_put_next_to_each_other(table):
     )
     found = (
         left.join(right, "at")
-        .select("at", spark_states.overlap("s200", "s404", last="30 minutes").alias("o"))
+        .select(
+            "at",
+            spark_states.overlap("s200", "s404", last="30 minutes").alias("o"),
+            spark_states.change("s200", "s404", last="30 minutes").alias("c"),
+        )
         .orderBy("at")
         .collect()
     )
@@ -121,6 +125,7 @@ def test_two_columns_of_states_are_put_next_to_each_other(table):
         expected = states.overlap(groups["200"], groups["404"], last="30 minutes")
         assert tuple(row.o.intersection) == expected.intersection
         assert tuple(row.o.jaccard) == expected.jaccard
+        assert tuple(row.c) == states.change(groups["200"], groups["404"], last="30 minutes")
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """States of quantiles answer any quantile, share and window later, alone and united: as counted by hand."""
 
 import json
+from datetime import timedelta
 from decimal import Decimal
 from importlib.util import find_spec
 
@@ -129,3 +130,30 @@ def test_on_the_command_line(table, log, tmp_path):
     assert (others if find_spec("skyband_totals") else alone) in wrong.stderr
     infinite = CliRunner().invoke(group, [*asked, "-q", "1"])
     assert infinite.exit_code == 0 and ("inf" in infinite.stdout) == (backend == "k-skb")
+
+
+def test_the_command_line_compares_each_group_with_its_state_before(table, tmp_path):
+    held, backend = table
+    pq.write_table(held, tmp_path / "states.parquet")
+    moments = sorted(set(held["at"].to_pylist()))
+    lag = (moments[-1] - moments[-3]) // timedelta(seconds=1)
+    asked = ["ask", str(tmp_path / "states.parquet"), "--last", "30 minutes", "--against", f"{lag} seconds", "--json"]
+    if backend == "k-skb":
+        refused = CliRunner().invoke(group, asked)
+        assert "of quantile-sketch/k-skb answer no question that gives columns" in refused.stderr
+        return
+    for more, keys in ((["--distance", "wasserstein"], {"of": "wasserstein"}), (["--bins", "200"], {"bins": [200.0]})):
+        ran = CliRunner().invoke(group, [*asked, *more, *(["--distance", "psi"] if "bins" in keys else [])])
+        assert ran.exit_code == 0, ran.stderr
+        of = {"of": "psi", **keys}
+        rows = {row.pop("place"): row for row in json.loads(ran.stdout)["answers"]}
+        now, then = (
+            {row["place"]: row["state"] for row in held.to_pylist() if row["at"] == at}
+            for at in (moments[-1], moments[-3])
+        )
+        assert rows.keys() == now.keys() & then.keys()
+        for place, row in rows.items():
+            del row["last"]
+            assert row == states.distance(now[place], then[place], last="30 minutes", **of)._asdict()
+    wrong = CliRunner().invoke(group, [*asked, "--distance", "kl"])
+    assert "must be one of ks, wasserstein, psi (got 'kl')" in wrong.stderr

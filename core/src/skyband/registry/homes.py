@@ -8,8 +8,9 @@ _NAMES = {
         detections key-counter key-counter/newest key-total key-total/window sigma
     """,
     "skyband-distinct": """
-        --between --expression --seen Estimate Overlap count_of demo distinct-count estimate estimate_between
-        estimates frequency overlap sketch/exact sketch/k-skb sketch/pcsa-ml sketch/se-fm sketch/se-pcsa theta
+        --between --expression --seen Change Estimate Overlap change count_of demo distinct-count estimate
+        estimate_between estimates frequency overlap sketch/exact sketch/k-skb sketch/pcsa-ml sketch/se-fm
+        sketch/se-pcsa theta
     """,
     "skyband-incomplete": """
         object-ranker/approx object-ranker/eaa object-ranker/sla top-k
@@ -24,8 +25,8 @@ _NAMES = {
         sketch/hll-panes
     """,
     "skyband-quantiles": """
-        --above -q Distance distance quantile quantile-sketch quantile-sketch/buckets quantile-sketch/exact
-        quantile-sketch/k-skb quantiles share_above
+        --above --bins --distance -q Distance distance quantile quantile-sketch quantile-sketch/buckets
+        quantile-sketch/exact quantile-sketch/k-skb quantiles share_above
     """,
     "skyband-serve": """
         engine/serve serve
@@ -62,6 +63,7 @@ _NAMES = {
 HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
 
 QUESTIONS = (
+    "change",
     "count_of",
     "distance",
     "estimate",

@@ -31,6 +31,7 @@ class SketchReader(AnsweringReader):
 
     questions: ClassVar[Sequence[str]] = (
         "skyband_distinct.questions.counting:CountItems",
+        "skyband_distinct.questions.change_of_counts:ChangeOfCounts",
         "skyband_distinct.questions.item_overlap:CompareItems",
         "skyband_distinct.questions.set_expressions:CountExpression",
         "skyband_distinct.questions.theta_sketches:MakeThetaSketch",

@@ -56,16 +56,18 @@ def _options(_: Any) -> list[click.Option]:
     """The same options for the same registry, because click looks for the same objects again."""
     from skyband_jobs.files.asking_a_table import parameters
 
-    return [_option(one.question, one.parameter, one.several) for one in parameters().values()]
+    both = {**parameters(of_pairs=True), **parameters()}
+    return [_option(one.question, one.parameter, one.several) for one in both.values()]
 
 
 def _option(question: str, parameter: Parameter, several: bool) -> click.Option:
     """One option; the question itself checks the value."""
     kinds: dict[str, Any] = {"int": click.INT, "float": click.FLOAT, "range": click.FLOAT, "list": _NumberOrText()}
     ends = parameter.type == "range"
-    dashes = "-" if len(parameter.name) == 1 else "--"
+    name = question if parameter.name == "of" else parameter.name  # of distance: --distance ks
+    dashes = "-" if len(name) == 1 else "--"
     return click.Option(
-        [dashes + parameter.name.replace("_", "-"), parameter.name],
+        [dashes + name.replace("_", "-"), parameter.name],
         type=kinds.get(parameter.type, click.STRING), multiple=several, nargs=2 if ends else 1,
         is_flag=parameter.type == "bool", metavar="LOW HIGH" if ends else None,
         help=f"{question}: {parameter.help}{'; may be given several times' if several else ''}.",
@@ -95,6 +97,11 @@ class _NumberOrText(click.ParamType):  # type: ignore[type-arg]  # generic in so
     "--at", metavar="MOMENT", help="The moment to answer for, such as 2026-11-22T10:30. [default: the newest]"
 )
 @click.option(
+    "--against", metavar="LENGTH|PATH",
+    help='Compare the states with those of this much before, such as "7 days", or with the newest of other Parquet '
+    "files.",
+)  # fmt: skip
+@click.option(
     "--by", metavar="COLUMN", multiple=True, help="Merge the states of each value; may be given several times."
 )
 @click.option("--union", "united", is_flag=True, help="Add the union of all groups; without --by, answer only it.")
@@ -105,6 +112,7 @@ def command(
     states: str,
     lasts: tuple[str, ...],
     at: str | None,
+    against: str | None,
     by: tuple[str, ...],
     united: bool,
     question: str | None,
@@ -122,14 +130,16 @@ def command(
 
     from skyband_jobs.files.asking_a_table import ask, to_json
 
-    answers = ask(states, lasts, at, by, united, column, question, values)
+    answers = ask(states, lasts, at, by, united, column, question, values, against)
+    if answers.left_out:
+        click.echo(f"left out: groups with a state at one of the two moments only, {answers.left_out:,}", err=True)
     if as_json:
         click.echo(to_json(answers))
         return
     names = list(answers.rows[0].numbers) if answers.rows else []
     show = _whole if answers.whole_numbers else _cell
     cells = [[*_groups(answers.by, row), row.window, *map(show, names, row.numbers.values())] for row in answers.rows]
-    click.echo(f"at {answers.at}", err=True)
+    click.echo(f"at {answers.at}" + ("" if answers.against is None else f" against {answers.against}"), err=True)
     text_tables.table([*answers.by, "last", *names], cells)
 
 
