@@ -59,6 +59,10 @@ class QueryPresentation(Generic[Q]):
         """
         return None
 
+    def remembered_window(self, exact: bool) -> tuple[float, float, tuple[str, ...]] | None:  # noqa: ARG002
+        """The bytes remembered of a window, in all and for each distinct value of some columns; exact: the backends."""
+        return None
+
     def state_of_parts(self, first_rows: Callable[[], pa.Table | None]) -> list[str]:  # noqa: ARG002
         """What each part of the query, such as a rule, keeps: lines for `skyband check`.
 

@@ -2,9 +2,11 @@
 
 import pyarrow as pa
 from skyband.queries import emitted_states
+from skyband.queries.composite_ids import columns_of
 from skyband.queries.first_query import FirstQuery, SourceSample
 from skyband.queries.presentation import QueryPresentation
 
+from skyband_totals.heavy_hitters.earlier_tops import ENTRY, OBJECT
 from skyband_totals.heavy_hitters.query import HeavyHitters
 from skyband_totals.row_features.query import RowFeatures
 
@@ -23,6 +25,11 @@ class HeavyHittersPresentation(QueryPresentation[HeavyHitters]):
         label, window = sample.labels[0], sample.window
         keys = {"object": label, "k": 10, "windows": [window], "every": window}
         return FirstQuery(f"the ten values of {label} with the most rows in each window of {window}", keys)
+
+    def remembered_window(self, exact: bool) -> tuple[float, float, tuple[str, ...]] | None:
+        """The totals of all objects."""
+        query = self.query
+        return (ENTRY, OBJECT * (1 if exact else 2), columns_of(query.object)) if query.remembers else None
 
     def readable(self, answers: pa.Table) -> pa.Table:
         """The answers, with sizes instead of states."""

@@ -10,6 +10,8 @@ from skyband.errors import Problem
 
 ADDED = ("previous", "difference", "difference_low", "difference_high")
 """Columns whose values add up over shards; the ratio is computed from them."""
+REMEMBERED = 160
+"""The bytes of a count that is remembered with its bounds."""
 _DAYS = {"day": 1, "week": 7}
 _MONTHS = {"month": 1, "year": 12}
 

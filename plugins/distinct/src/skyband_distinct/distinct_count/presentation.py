@@ -6,7 +6,7 @@ from skyband.queries import emitted_states
 from skyband.queries.first_query import FirstQuery, SourceSample
 from skyband.queries.presentation import QueryPresentation
 
-from skyband_distinct.distinct_count.comparable_windows import ADDED
+from skyband_distinct.distinct_count.comparable_windows import ADDED, REMEMBERED
 from skyband_distinct.distinct_count.query import DistinctCount
 
 _WHOLE = {"count": pc.round, "low": pc.floor, "high": pc.ceil}
@@ -26,6 +26,11 @@ class DistinctCountPresentation(QueryPresentation[DistinctCount]):
         item, window = sample.labels[0], sample.window
         keys = {"item": item, "windows": [window], "every": window}
         return FirstQuery(f"the number of distinct values of {item} in each window of {window}", keys)
+
+    def remembered_window(self, exact: bool) -> tuple[float, float, tuple[str, ...]] | None:  # noqa: ARG002
+        """A count with its bounds for each range or number of sightings."""
+        query = self.query
+        return None if query.against is None else (REMEMBERED * len(query.ranges or query.seen or [None]), 0, ())
 
     def readable(self, answers: pa.Table) -> pa.Table:
         """Round estimates to the nearest whole number, and bounds outwards."""

@@ -42,8 +42,9 @@ def command(job: str | None, sets: tuple[str, ...], engine: str, session: bool, 
     If the source is on this machine, the check also covers its columns, whether `where` and `select` have a value for
     each of its first rows, and whether the first 100,000 rows keep what the query promises, such as repeats = "never".
     For a query that keeps rows in reserve, as with `longest` and `most`, it estimates the rows and bytes kept; for a
-    window "ever", the size after the first rows. Where [backends] has limits instead of a name, it shows what each
-    candidate takes, and the choice. Only --session starts Spark and Java.
+    window "ever", the size after the first rows; for `against`, the bytes that earlier windows take. Where [backends]
+    has limits instead of a name, it shows what each candidate takes, and the choice. Only --session starts Spark and
+    Java.
 
     Given a file or folder of data, it prints a first job: the columns, how to read them, and a query that fits; on
     stderr, what was observed and what was guessed. `skyband check requests.csv > job.toml` saves the job.
@@ -58,6 +59,7 @@ def command(job: str | None, sets: tuple[str, ...], engine: str, session: bool, 
     from skyband_jobs.programs.engines import engine_named
     from skyband_jobs.running.state_estimate import (
         endless_without_ahead,
+        remembered_windows,
         state_estimate,
         state_growth,
         state_of_parts,
@@ -85,7 +87,8 @@ def command(job: str | None, sets: tuple[str, ...], engine: str, session: bool, 
     except ConfigError as error:
         raise JobError(job, *error.problems) from error
     click.echo(f"{job}: fine ({checked.query.kind} on {checked.source.format}; {columns})", err=True)
-    for text in filter(None, [state_estimate(checked), state_growth(checked), *state_of_parts(checked)]):
+    estimates = [state_estimate(checked), state_growth(checked), remembered_windows(checked)]
+    for text in filter(None, [*estimates, *state_of_parts(checked)]):
         click.echo(visible(f"{job}: {text}"), err=True)
     if reader is not None:
         click.echo(f"{job}: read by {reader}", err=True)

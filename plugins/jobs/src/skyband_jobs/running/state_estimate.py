@@ -1,13 +1,22 @@
 """Estimates the size of a job's state from its first rows."""
 
+from typing import Any
+
+import numpy as np
 import pyarrow as pa
-from skyband.config.calendar_lengths import is_ever
+from skyband.config.calendar_lengths import CalendarLength, Length, is_ever
 from skyband.queries.grouping_sets import sets_of, source_columns
 from skyband.queries.presentation import presentation_of
+from skyband.queries.time_columns import microseconds
 from skyband.windows.schedule import Endless
+from skyband.windows.window_parameters import PREVIOUS
 
 from skyband_jobs.job.checked_job import CheckedJob
 from skyband_jobs.running.sample import expected_size, first_rows, span_of
+
+_DAY = 86_400_000_000
+_WINDOW = "window's number"
+"""A temporary column, with a name that no source has."""
 
 
 def state_growth(job: CheckedJob) -> str | None:
@@ -82,6 +91,50 @@ def state_estimate(job: CheckedJob) -> str | None:
         f"its state will keep about {retained:,.0f} {unit}{of}, {nbytes:,.0f} bytes{per}, judging by its first "
         f"{len(sample):,} rows"
     )
+
+
+def remembered_windows(job: CheckedJob) -> str | None:
+    """A sentence with the bytes that `against` remembers of earlier windows, judging by the first 100,000 rows.
+
+    None where nothing is remembered, the source is elsewhere, or it has no rows. Raises InputError where a row cannot
+    be read.
+    """
+    query: Any = job.query
+    exact = all(binding.info.guarantee == "exact" for binding in job.bindings.values())
+    remembers = presentation_of(query).remembered_window(exact)
+    sample = None if remembers is None or job.rows is None else first_rows(query, job.rows, query.columns)
+    if remembers is None or sample is None:
+        return None
+    fixed, per_value, columns = remembers
+    every = _usual(query.every)
+    windows = [max(1, round(_usual(window if query.against == PREVIOUS else query.against) / every))
+               for window in query.windows]  # fmt: skip
+    nbytes = 0.0
+    for names in sets_of(query.by):
+        for window, count in zip(query.windows, windows, strict=True):
+            values = per_value and _values_of_a_window(query, sample, names, columns, _usual(window))
+            nbytes += _distinct(sample, names) * count * (fixed + per_value * values)
+    groups = sum(_distinct(sample, names) for names in sets_of(query.by))
+    of = f" in each of {groups:,} groups" if groups > 1 else ""
+    return (
+        f"against = {str(query.against)!r} remembers {sum(windows):,} windows{of}, {nbytes:,.0f} bytes in total, "
+        f"judging by its first {len(sample):,} rows"
+    )
+
+
+def _usual(length: Length) -> int:
+    """A length in microseconds or rows; of a calendar length, its usual one, up to a few days."""
+    return length.length - _DAY if isinstance(length, CalendarLength) else length.length
+
+
+def _values_of_a_window(
+    query: Any, rows: pa.Table, by: tuple[str, ...], columns: tuple[str, ...], length: int
+) -> float:
+    """The distinct values of some columns in a window of a group, on average over those with rows."""
+    times = rows.column(query.time).combine_chunks()
+    moments = np.arange(len(rows)) if query.rows else microseconds(query.time, times)
+    rows = rows.select(list(dict.fromkeys([*by, *columns]))).append_column(_WINDOW, pa.array(moments // length))
+    return _distinct(rows, (*by, _WINDOW, *columns)) / _distinct(rows, (*by, _WINDOW))
 
 
 def state_of_parts(job: CheckedJob) -> list[str]:

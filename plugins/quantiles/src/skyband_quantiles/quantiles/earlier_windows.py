@@ -8,7 +8,7 @@ import numpy as np
 from skyband.arrays import Array, Float64
 from skyband.state_validation import StateReader
 
-_ENTRY = 200
+ENTRY = 200
 """The bytes of an entry besides its arrays."""
 
 
@@ -41,7 +41,7 @@ class EarlierWindows:
     @property
     def nbytes(self) -> int:
         """Bytes of all entries. O(windows)."""
-        return self._bytes + _ENTRY * len(self)
+        return self._bytes + ENTRY * len(self)
 
     def add(self, window: int, ended: Ended) -> None:
         """Remember a window, which ended later than those before."""
