@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import pyarrow as pa
 from skyband.arrays import Float64, Int64, UInt64
+from skyband.config.durations import Duration
 from skyband.config.literals import literal
 from skyband.errors import Problem
 from skyband.groups.execution import Execution
@@ -70,8 +71,8 @@ class DistinctCountExecution(Execution[DistinctCount]):
             most = min(sketch.exact_up_to, most)
         alone = query.emit is not None or query.ranges is not None or (query.longest is not None and query.adds)
         alone = alone or query.seen is not None or TERMS in answers.names  # shards have one group
-        if query.against is not None:
-            alone = alone or query.against != PREVIOUS or not before_that_double(query.windows)
+        if query.against == PREVIOUS:
+            alone = alone or not before_that_double(query.windows)
         if most < _FEWEST_KEYS or alone:
             return None
 
@@ -89,9 +90,12 @@ class DistinctCountExecution(Execution[DistinctCount]):
         windows = [str(window) for window in query.windows]
         if query.adds:
             return SmallSums(query.schedule, windows, most, answers, processor, bounds=bounds_of(query))
-        small = SmallDistinctCounts if query.against is None else SmallPreviousCounts
-        small = small if query.longest is None else SmallDistinctCountsWithRules
-        return small(query.schedule, windows, most, answers, processor, sketch if most > sketch.exact_up_to else None)
+        bitmap = sketch if most > sketch.exact_up_to else None
+        common = query.schedule, windows, most, answers, processor, bitmap
+        if query.against is not None:
+            lag = query.against.length if isinstance(query.against, Duration) else None
+            return SmallPreviousCounts(*common, lag=lag)
+        return (SmallDistinctCounts if query.longest is None else SmallDistinctCountsWithRules)(*common)
 
     def merge(self, answers: pa.Table) -> pa.Table:
         """Shards share no item, so their counts and bounds add up. States are united."""

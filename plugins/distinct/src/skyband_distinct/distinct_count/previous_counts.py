@@ -19,23 +19,28 @@ from skyband.groups.processor import GroupProcessor
 from skyband.registry import Binding
 from skyband.windows.schedule import Schedule
 
-from skyband_distinct.distinct_count.comparable_windows import ADDED, with_ratio
+from skyband_distinct.distinct_count.comparable_windows import ADDED, REMEMBERED, with_ratio
 from skyband_distinct.distinct_count.processor import CountingProcessor
 
 if TYPE_CHECKING:
     from skyband_distinct.distinct_count.query import DistinctCount
 
 
-def earlier_counts(schedule: Schedule, last: int, times: Int64, keys: UInt64) -> list[tuple[Int64, Int64]]:
+def earlier_counts(
+    schedule: Schedule, last: int, times: Int64, keys: UInt64, lag: int | None = None
+) -> list[tuple[Int64, Int64]]:
     """For each window, the moments up to `last` whose counts are compared later, and these counts, without zeros.
 
-    times, keys: int64[n], uint64[n] of all rows in these windows, or of each key's last row in each pane.
+    times, keys: int64[n], uint64[n] of all rows in these windows, or of each key's last row in each pane. lag: how much
+    earlier than a window the one that it is compared with ends; None: where it begins.
     """
     order = np.lexsort((times, keys))
     times, keys = times[order], keys[order]
     later = np.append(np.where(keys[1:] == keys[:-1], times[1:], TIME_MAX), TIME_MAX)
     counts = []
-    for place, begin in enumerate(schedule.starts(schedule.after(last))[::2]):
+    following = schedule.after(last)
+    for place, begin in enumerate(schedule.starts(following)[::2]):
+        begin = begin if lag is None else following - lag
         at = schedule.between(begin - 1, last)
         starts = schedule.starts_at(at)[:, 2 * place] if len(at) else at
         # An entry is a key's newest in windows that end after it, but not after its next one, and begin by its time.
@@ -79,7 +84,8 @@ class PreviousProcessor(CountingProcessor):
         newest = order[np.append(keys[order][1:] != keys[order][:-1], True)] if len(order) else order
         newest = newest[np.lexsort((keys[newest], times[newest]))]
         super().begin(last, times[newest], keys[newest])
-        for past, (at, counts) in zip(self._past, earlier_counts(self._schedule, last, times, keys), strict=True):
+        earlier = earlier_counts(self._schedule, last, times, keys, self._lag)
+        for past, (at, counts) in zip(self._past, earlier, strict=True):
             past.extend((moment, (count,) * 3) for moment, count in zip(at.tolist(), map(float, counts), strict=True))
         return self
 
@@ -128,7 +134,7 @@ class PreviousProcessor(CountingProcessor):
 
     @property
     def nbytes(self) -> int:
-        return super().nbytes + sum(map(len, self._past)) * 160
+        return super().nbytes + sum(map(len, self._past)) * REMEMBERED
 
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         header, arrays = super().dump_state()

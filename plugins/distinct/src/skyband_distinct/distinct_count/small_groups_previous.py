@@ -1,6 +1,7 @@
 """The small groups of distinct-count with `against`: their keys, each with its last time in every pane."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,17 +16,26 @@ from skyband_distinct.distinct_count.small_groups_previous_kernels import count_
 
 
 class SmallPreviousCounts(SmallDistinctCounts):
-    """Groups of at most `most` entries in a window and the one before; a pane is the time between two moments.
+    """Groups of at most `most` entries from the start of an earlier window on; a pane is the time between two moments.
 
     Windows begin at moments. So all rows of a pane are in the same windows, and one time for each key is enough.
     """
 
+    def __init__(self, *args: Any, lag: int | None = None) -> None:
+        """lag: how much earlier the other window ends; None: where the window begins."""
+        self._lag = lag
+        super().__init__(*args)
+
     def run_pass(self, step: PassInput) -> PassResult:
         entries, schedule = step.entries, self.schedule
+        since = schedule.starts_at(step.moments.at)
+        until = since[:, ::2].copy()
+        if self._lag is not None:
+            until[:] = step.moments.at[:, None] - self._lag
         count, keys, times, overflow, session, at, counts = count_keys_twice(
             step.session_spans, entries["key"], entries["time"], self._panes(entries["time"]), step.times,
             step.rows["key"], self._panes(step.times), step.moments.at, schedule.slides_with_longest_window,
-            schedule.starts_at(step.moments.at), self.most,
+            since, until, self.most,
         )  # fmt: skip
         windows = len(self._labels)
         labels = self._labels.take(pa.array(np.tile(np.arange(windows), len(at))))

@@ -48,12 +48,13 @@ def count_keys_twice(  # noqa: C901 - a numeric kernel is one loop
     at: Any,
     slides: Any,
     since: Any,
+    until: Any,
     most: int,
 ) -> Any:
     """Like `count_keys`, with an entry for each key and pane; panes are int64[n], the moment after an entry or row.
 
-    since: int64[m, 2 w], the start of each window and of the one before. Returns as many counts: those of the windows
-    and of the ones before.
+    since: int64[m, 2 w], the start of each window and of the earlier one; until: int64[m, w], the end of that. Returns
+    as many counts as starts: those of the windows and of the earlier ones.
     """
     firsts, begins, ends = sessions.first, sessions.begin, sessions.end
     session_count = len(firsts)
@@ -117,8 +118,8 @@ def count_keys_twice(  # noqa: C901 - a numeric kernel is one loop
                     begin = since[moment, window]
                     if entry_times[entry] >= begin:
                         answers[answer_count, window] += later[entry] == TIME_MAX
-                    elif entry_times[entry] >= since[moment, window + 1]:
-                        answers[answer_count, window + 1] += later[entry] >= begin
+                    elif since[moment, window + 1] <= entry_times[entry] < until[moment, window // 2]:
+                        answers[answer_count, window + 1] += later[entry] >= until[moment, window // 2]
             answer_count += 1
             moment += 1
         if overflow[session] < 0:
