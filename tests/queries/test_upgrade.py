@@ -85,7 +85,7 @@ NEEDED_BY = {
     ("heavy-hitters", "empty"): {"rest": True},
     **{("heavy-hitters", key): {"share": None} for key in ("against", "half_life")},
     **{("heavy-hitters", key): {"share": None, "k": 3, "against": "previous"} for key in ("rank_by", "direction")},
-    ("heavy-hitters", "distance"): {"share": None, "against": "previous"},
+    ("heavy-hitters", "distance"): {"share": None, "k": None, "carry": [], "against": "previous"},
     ("heavy-hitters", "value"): {"total": "distinct", "weight": None, "unit": 1.0},
     ("top-k-workload", "longest"): {"most": 50},
     ("heavy-hitters", "most"): {"longest": "1 day", "k": 3},
