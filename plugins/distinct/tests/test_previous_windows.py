@@ -233,7 +233,8 @@ def test_impossible_earlier_answers_in_a_state_are_refused():
         ({"windows": ["1 day in UTC"], "every": "1 day in UTC", "offset": "1 hour"}, "offset", "must be 0 with"),
         ({"against": "12 seconds"}, "against", r"must be a multiple of `every` \(5 seconds\)"),
         ({"against": "5 seconds", "windows": ["10 seconds"]}, "against", "must be at least as long as each window"),
-        ({"against": "next"}, "against", "must be a duration"),
+        ({"against": "next"}, "against", 'must be a duration .*: write "previous", or a length of time'),
+        ({"distance": ["ks"]}, "distance", "counts have a difference, by `against`: use heavy-hitters"),
         (
             {"against": "1 week", "windows": ["9 rows"], "every": "9 rows"},
             "against",

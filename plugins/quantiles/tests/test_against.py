@@ -240,6 +240,7 @@ def test_a_state_whose_earlier_windows_cannot_have_been_is_refused():
         ({"against": "previous", "distance": "ks"}, "distance", 'must be a list such as ["ks"]'),
         ({"against": "previous", "distance": ["ks", "ks"]}, "distance[1]", "is listed twice"),
         ({"against": "previous", "distance": ["KL"]}, "distance[0]", "write psi, which adds half a row to each bin"),
+        ({"against": "previous", "distance": ["total-variation"]}, "distance[0]", "use the query heavy-hitters"),
         ({"against": "previous", "distance": ["emd"]}, "distance[0]", "must be one of ks, wasserstein, psi"),
         ({"against": "previous", "distance": ["psi"]}, "bins", "is required for psi: 10, or ascending numbers"),
         ({"against": "previous", "distance": ["ks"], "bins": 10}, "bins", "belongs to distance = ['psi']"),

@@ -10,6 +10,7 @@ import pytest
 from cut_run import cut_run
 from skyband.engines import local
 from skyband.errors import ConfigError, SnapshotError
+from skyband_totals.heavy_hitters import execution
 from skyband_totals.heavy_hitters.earlier_tops import EarlierTops
 from skyband_totals.heavy_hitters.variation import variation_of
 from skyband_totals.top import Top, Tops
@@ -131,6 +132,32 @@ def test_distances_by_groups_and_the_same_from_text_or_several_columns():
     assert one.filter(pa.compute.equal(one["what"], 1)).drop_columns(["what"]).slice(0, len(alone)).equals(alone)
 
 
+@pytest.mark.parametrize("most", [0, 3, 6, 512])
+@pytest.mark.parametrize("against", ["previous", "40 seconds"])
+def test_small_groups_have_the_distances_of_processors_however_the_input_was_cut(most, against, monkeypatch):
+    monkeypatch.setattr(execution, "_MOST_IF_COSTLY", most)
+    table = stream(7, 300)
+    query = (
+        QUERY
+        | AMOUNTS["sum"]
+        | DISTANCE
+        | {"against": against, "by": ["what"], "windows": ["10 seconds", "20 seconds"]}
+    )
+    answers = local.apply(table, query)
+    order = [("what", "ascending"), ("at", "ascending"), ("window", "ascending")]
+    parts = cut_run(table, query, np.random.default_rng(most))[0]
+    assert parts.sort_by(order).equals(answers.sort_by(order))
+    rows, lag = plain(table), None if against == "previous" else 40
+    for row in answers.to_pylist():
+        at, length = row["at"].timestamp(), int(row["window"].split()[0])
+        own = [each for each in rows if each["what"] == row["what"]]
+        ours, theirs = (totals(own, query, end, length) for end in (at, at - (lag or length)))
+        truth = variation(ours, theirs)
+        assert (row["total"], row["previous"]) == (sum(ours.values()), sum(theirs.values()))
+        assert row["low"] == row["value"] == row["high"] == (None if truth is None else float(truth))
+    assert len(answers) > 150
+
+
 def test_distinct_values_are_compared_with_a_window_of_any_lag_by_the_count_of_each():
     query = QUERY | AMOUNTS["distinct"] | {"against": "30 seconds", "k": 4, "by": ["amount"]}
     table = stream(6)
@@ -221,7 +248,7 @@ def test_a_damaged_state_is_refused_by_its_array(name, wrong):
         ({"against": "70 rows"}, "against", "must be a length of time above 0"),
         ({"against": "next"}, "against", "must be a duration"),
         ({"against": None, **DISTANCE}, "distance", 'needs `against`: add against = "previous" or "7 days"'),
-        ({"distance": ["ks"]}, "distance", r'must be \["total-variation"\], half the sum'),
+        ({"distance": ["ks"]}, "distance", r'must be \["total-variation"\], half the sum .* quantiles'),
         ({"distance": "total-variation"}, "distance", r'must be \["total-variation"\]'),
         ({"distance": ["total-variation"] * 2}, "distance", r'must be \["total-variation"\]'),
         ({**DISTANCE, "k": 3}, "k", "is about objects, but `distance` compares the shares of all"),

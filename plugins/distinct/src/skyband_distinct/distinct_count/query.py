@@ -115,7 +115,11 @@ class DistinctCount(QueryWithRules):
     kind: ClassVar[str] = "distinct-count"
     _hashed_keys: ClassVar[tuple[str, ...]] = ("item",)
     roles: ClassVar[tuple[str, ...]] = ("sketch",)
-    refused_keys: ClassVar[Mapping[str, str]] = {"rules": SOURCE_OF_RULES}
+    refused_keys: ClassVar[Mapping[str, str]] = {
+        "rules": SOURCE_OF_RULES,
+        "distance": "counts have a difference, by `against`: use heavy-hitters for the shares of items, or quantiles "
+        "for numbers",
+    }
     answered_by: ClassVar[str] = "skyband_distinct.distinct_count.execution:DistinctCountExecution"
     shard_by: ClassVar[str | None] = "key"
     drop_reasons: ClassVar[tuple[str, ...]] = (

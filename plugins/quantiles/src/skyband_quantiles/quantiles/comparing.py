@@ -18,6 +18,7 @@ ADDED = ("previous", "difference", "difference_low", "difference_high")
 """The columns by which quantiles and shares are compared."""
 _OF_BINS = "is infinite where a bin is empty, or depends on bins alone: write psi, which adds half a row to each bin"
 _UNSUPPORTED = dict.fromkeys(("kl", "js", "hellinger", "jensen-shannon", "kullback-leibler"), _OF_BINS)
+_UNSUPPORTED["total-variation"] = "compares the shares of objects: use the query heavy-hitters"
 _NO_TEST = (
     "not offered: rows of a stream are no independent draws, and with many rows each change is significant; compare "
     "`low` with a limit, distance = ['ks']"

@@ -89,7 +89,7 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
         if query.half_life is None:
             most = min(most, most_entries(bindings["total-ranker"], query.backend_parameters("total-ranker")))
         # The latest time of each value does not tell how many values an earlier window had.
-        alone = bool(query.distance) or (query.remembers and query.total == "distinct")
+        alone = query.remembers and (query.total == "distinct" or not _in_plain_time(query))
         if query.gives_states or alone or not most:
             return None
 
@@ -147,6 +147,10 @@ class HeavyHittersExecution(Execution[HeavyHitters]):
 
     def shard_fields(self, schema: pa.Schema) -> list[pa.Field]:
         return answer_columns.shard_fields(self.query, schema)
+
+
+def _in_plain_time(query: HeavyHitters) -> bool:
+    return not query.rows and not of_calendar(query.every, *query.windows)
 
 
 def _most_entries_that_pay(query: HeavyHitters) -> int:

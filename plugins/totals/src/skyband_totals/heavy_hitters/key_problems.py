@@ -151,7 +151,8 @@ def distance_parameter() -> Any:
 def _check_distance(value: Any) -> str | None:
     if value in ((), (TOTAL_VARIATION,)):
         return None
-    return f'must be ["{TOTAL_VARIATION}"], half the sum of the changes of all shares (got {literal(value)})'
+    message = f'must be ["{TOTAL_VARIATION}"], half the sum of the changes of all shares'
+    return f"{message}; for distances of numbers use the query quantiles (got {literal(value)})"
 
 
 def against_problems(query: RankingKeys, windows: Mapping[str, Length]) -> list[Problem]:

@@ -19,7 +19,7 @@ from skyband.registry import Binding
 from skyband_totals.heavy_hitters.earlier_tops import EarlierTops
 from skyband_totals.heavy_hitters.movers import movers_of
 from skyband_totals.heavy_hitters.movers_processor import MoversProcessor
-from skyband_totals.heavy_hitters.variation import variation_of
+from skyband_totals.heavy_hitters.variation import distance_columns
 from skyband_totals.top import Top, Tops
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ class RememberingProcessor(MoversProcessor):
 
     def begin_with(self, last: int, rows: Rows) -> "RememberingProcessor":
         """As without `against`, with the entries of the lag, whose windows are remembered."""
-        assert self._lag is not None
-        begin = max(int(rows.times[0]), self.moment_after(last) - self._lag - 1)
-        self.feed(rows.times, rows, self._schedule.between(begin, last))
+        following = self.moment_after(last)
+        end = min(self._starts(following)) if self._lag is None else following - self._lag
+        self.feed(rows.times, rows, self._schedule.between(max(int(rows.times[0]), end - 1), last))
         self.resume_after(last)
         return self
 
@@ -81,13 +81,10 @@ class RememberingProcessor(MoversProcessor):
 
     def _distance_rows(self, due: Int64, tops: Tops, before: Tops) -> ProcessorAnswers | None:
         """A row for each window with a total, now or earlier."""
-        apart = variation_of(tops, before, self._unit)
-        some = (tops.grand > 0) | (before.grand > 0)
+        places, numbers = distance_columns(tops, before, self._unit)
         windows = len(self._labels["window"])
-        places = np.flatnonzero(some)
-        numbers = [pa.array(column[some], mask=np.isnan(column[some])) for column in apart]
         columns = [due[places // windows], places % windows, np.zeros(len(places), np.int64), *numbers]
-        return AnswerColumns(self._schema, [*columns, tops.grand[some], before.grand[some]], self._labels)
+        return AnswerColumns(self._schema, columns, self._labels)
 
     def merge(self, other: GroupProcessor) -> None:
         super().merge(other)

@@ -70,10 +70,11 @@ class SmallTotals(SmallGroupTable):
             self._k = min(self._k, most_objects(parameters["share"]))
         self._processor, self._rest = processor, query.rest
         self._numbered = query.rows
+        behind = () if query.distance else (*several(query.object), *query.carry)
         self._several = len(several(query.object))
-        self._kind = pa.int64() if self._several else answers.field("object").type
+        self._kind = pa.int64() if self._several or query.distance else answers.field("object").type
         named = None if is_integer_id(self._kind) else self._kind
-        carry = [answers.field(name) for name in (*several(query.object), *query.carry)]
+        carry = [answers.field(name) for name in behind]
         super().__init__(query.schedule, most, answers, named, carry=carry)
 
     def run_pass(self, step: PassInput) -> PassResult:

@@ -32,6 +32,7 @@ from skyband_totals.heavy_hitters.small_group_panes import (
 )
 from skyband_totals.heavy_hitters.small_groups import SmallTotals
 from skyband_totals.heavy_hitters.small_groups_kernels import least_totals
+from skyband_totals.heavy_hitters.variation import TOTAL_VARIATION, distance_columns
 from skyband_totals.shares import Least, least_of
 from skyband_totals.top import Tops
 
@@ -91,6 +92,8 @@ class SmallRankings(SmallTotals):
 
     def _ranked(self, step: PassInput, since: Int64, entries_of: AnswerEntries) -> EntryAnswers:
         """The answers from entries, by session, moment, window and rank."""
+        if self._of_query.distance:
+            return self._distances(step, since[entries_of.moment], entries_of)
         ranking = self._ranking(step, since[entries_of.moment], entries_of)
         tops, windows = ranking.tops, len(self._labels)
         number = answer_of(tops)
@@ -110,6 +113,16 @@ class SmallRankings(SmallTotals):
             *behind[self._several :],
         ]
         return EntryAnswers(session, columns)
+
+    def _distances(self, step: PassInput, since: Int64, entries_of: AnswerEntries) -> EntryAnswers:
+        entries = entries_of.entries
+        tops = self._totals(since, entries_of, entries.times, entries.amounts)
+        places, numbers = distance_columns(every_other(tops, 0), every_other(tops, 1), self._unit)
+        answer, window = np.divmod(places, len(self._labels))
+        at = step.moments.at[entries_of.moment[answer]]
+        names = pa.array([TOTAL_VARIATION]).take(pa.array(np.zeros(len(places), np.int64)))
+        labels = [moments(at, self.schema.field("at").type), self._labels.take(pa.array(window)), names]
+        return EntryAnswers(entries_of.session[answer], [*labels, *numbers])
 
     def _ranking(self, step: PassInput, since: Int64, entries_of: AnswerEntries) -> Ranking:  # noqa: ARG002
         """The objects in the answers; since: int64[a, w], the start of each window of each answer."""

@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from skyband.arrays import Float64, Int64
 
 from skyband_totals.heavy_hitters.movers import totals_of
@@ -57,6 +58,14 @@ def variation_of(now: Tops, before: Tops, unit: float) -> Variation:
     bounds[:, whole] = _in_whole_numbers(ours[0], theirs[0], grands[0], against[0], of, whole)[whole]
     bounds[:, empty] = np.nan
     return Variation(*bounds)
+
+
+def distance_columns(now: Tops, before: Tops, unit: float) -> tuple[Int64, list[pa.Array]]:
+    """The places of the windows with a total, now or earlier, and the columns of numbers of their distances."""
+    places = np.flatnonzero((now.grand > 0) | (before.grand > 0))
+    apart = [column[places] for column in variation_of(now, before, unit)]
+    numbers = [pa.array(column, mask=np.isnan(column)) for column in apart]
+    return places, [*numbers, pa.array(now.grand[places]), pa.array(before.grand[places])]
 
 
 def _shares(totals: tuple[Float64, ...], grands: list[Float64], of: Int64) -> list[Float64]:
