@@ -14,7 +14,8 @@ DECAYED = "skyband_totals/heavy_hitters/decayed_totals.py"
 SMALL_REPORTS, SMALL_RANKING = (f"skyband_incomplete/top_k/small_group_{name}.py" for name in ("reports", "ranking"))
 TOPS = "skyband_incomplete/top_k/decayed_ranker.py"
 OF_FEATURES, OF_PARTS, OF_MOVERS, OF_DECAY = (
-    str(PLUGINS / "totals" / "tests" / f"test_{name}.py") for name in ("row_features", "part", "movers", "half_life")
+    str(PLUGINS / "totals" / "tests" / f"{name}.py")
+    for name in ("row_features/test_row_features", "test_part", "test_movers", "test_half_life")
 )
 OF_TOPS = str(PLUGINS / "incomplete" / "tests" / "test_half_life.py")
 MUTANTS = {
