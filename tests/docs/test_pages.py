@@ -201,6 +201,7 @@ def test_the_failure_in_the_conformance_guide_is_what_its_program_prints(guide):
         "ask/changed.md",
         "ask/deduplicate.md",
         "ask/detections.md",
+        "ask/fraud.md",
         "ask/latencies.md",
         "ask/questions.md",
         "ask/reach.md",
@@ -211,11 +212,25 @@ def test_the_failure_in_the_conformance_guide_is_what_its_program_prints(guide):
 )
 def test_the_programs_of_a_guide_print_what_it_shows(name, guide):
     """Each program together with those before it; what it prints follows it, where it prints."""
-    page, names = guide(name), {}
-    for program in page.blocks("python"):
+    page = guide(name)
+    check_programs(page, [block for block in page.blocks("python") if "from sklearn" not in block.body])
+
+
+@pytest.mark.slow
+def test_the_model_of_the_guide_to_fraud_learns_what_it_shows(guide):
+    pytest.importorskip("sklearn")
+    page = guide("ask/fraud.md")
+    assert "from sklearn" in page.text
+    check_programs(page, page.blocks("python"))
+
+
+def check_programs(page, programs):
+    """Run programs, one after the other, and compare what each prints with the page."""
+    names = {}
+    for program in programs:
         printed = io.StringIO()
         with redirect_stdout(printed):
-            exec(compile(program.body, name, "exec"), names)
+            exec(compile(program.body, page.path.name, "exec"), names)
         code = f"```python\n{program.body}```\n"
         if printed.getvalue():
             shown = page.text.partition(f"{code}```text\n")[2].partition("```")[0]
