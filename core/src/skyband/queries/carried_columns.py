@@ -18,9 +18,9 @@ TIE = "carry.tie"
 """The frame column that orders rows which differ only in carried values: a hash of those."""
 
 
-def name_problems(key: str, columns: tuple[str, ...], taken: Iterable[str]) -> list[Problem]:
-    """Problems of source columns, named by `key`, whose names are already taken in the answers."""
-    names = set(taken)
+def name_problems(key: str, columns: tuple[str, ...], others: Iterable[str]) -> list[Problem]:
+    """Problems of source columns, named by `key`, which have the name of other columns of the answers."""
+    names = set(others)
     message = "is also the name of another column of the answers: rename it in the source"
     return [Problem(key, f"{name!r} {message}") for name in columns if name in names]
 

@@ -1,4 +1,6 @@
-"""How heavy-hitters and row-features are plotted and shown, with a first query and the expected state."""
+"""How heavy-hitters and row-features are plotted and shown, with a first query, and what row-features keeps."""
+
+from collections.abc import Callable
 
 import pyarrow as pa
 from skyband.queries import emitted_states
@@ -9,8 +11,6 @@ from skyband.queries.presentation import QueryPresentation
 from skyband_totals.heavy_hitters.earlier_tops import ENTRY, OBJECT
 from skyband_totals.heavy_hitters.query import HeavyHitters
 from skyband_totals.row_features.query import RowFeatures
-
-_ROW_BYTES = 8
 
 
 class HeavyHittersPresentation(QueryPresentation[HeavyHitters]):
@@ -41,11 +41,12 @@ class RowFeaturesPresentation(QueryPresentation[RowFeatures]):
 
     chart = "bands"
 
-    def expected_state(self, rate: float, groups: int) -> tuple[float, float] | None:
-        """The rows of the longest window, and their bytes."""
-        rows = max(1.0, rate * self.query.span)
-        columns = {(feature.column, feature.aggregate(None).keeps) for feature in self.query.all_features}
-        return rows, groups * rows * _ROW_BYTES * len(columns)
+    def state_of_parts(self, first_rows: Callable[[], pa.Table | None]) -> list[str]:
+        """The bytes of a key, of each of its rows and, with `emit`, of a state."""
+        from skyband_totals.row_features.kept_bytes import kept_bytes  # on use: only `skyband check` asks
+
+        rows = first_rows()
+        return [] if not rows else kept_bytes(self.query, rows)
 
     def readable(self, answers: pa.Table) -> pa.Table:
         """The answers, with sizes instead of states."""

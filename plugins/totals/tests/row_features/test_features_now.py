@@ -76,6 +76,25 @@ def test_a_state_answers_what_a_row_then_would_get():
 
 
 @pytest.mark.filterwarnings("ignore:.* rows have a value")
+@pytest.mark.parametrize("emit", ["state", "changed-state"])
+def test_states_of_groups_are_those_of_each_alone(emit):
+    """Byte for byte: those of many groups are made together, by their rows and the widths of their numbers."""
+    rows = stream(np.random.default_rng(12), 150).drop_columns(["number", "group"])
+    rows = rows.append_column("group", pa.array(np.minimum(np.arange(150) % 64, 40)))
+    query = STATES | {"emit": emit, "windows": ["9 seconds"]}
+    if emit == "state":
+        query["features"] = [one for one in FEATURES if one["of"] not in ("min", "last", "first")]
+    together = local.apply(rows, query)
+    sizes = {len(state.as_py()) for state in together["state"]}
+    assert len(sizes) > 4 and len(together) > 2 * len(sizes) > 8, "states of one shape, and of several"
+    for group in pc.unique(rows["group"]):
+        own = together.filter(pc.equal(together["group"], group)).select(["at", "state"])
+        alone = local.apply(rows.filter(pc.equal(rows["group"], group)), query | {"by": []})
+        assert own.slice(0, len(alone)).equals(alone)
+        assert all(at > alone["at"][-1].as_py() for at in own["at"].to_pylist()[len(alone) :]), "to the end of all"
+
+
+@pytest.mark.filterwarnings("ignore:.* rows have a value")
 def test_states_of_several_groups_answer_as_one_group_with_all_rows():
     rows = stream(np.random.default_rng(8), 60)
     emitted = local.apply(rows, STATES)

@@ -120,8 +120,8 @@ class KSkb(QuantileSketch):
 
     def _sweep(self, times: Int64, scores: UInt64, values: Float64, oldest: int) -> None:
         new = read_only(times), read_only(scores), read_only(values)
-        kept = (read_only(column) for column in self._kept)
-        self._kept = kernels.sweep(*new, *kept, self._size, oldest)
+        sample = map(read_only, self._kept)
+        self._kept = kernels.sweep(*new, *sample, self._size, oldest)
 
     def _since(self, since: int) -> tuple[UInt64, Float64]:
         """Random numbers and values of rows since a moment, the smallest among them.

@@ -1,4 +1,4 @@
-"""Processes one group's stream of row-features with `emit`: its rows of the longest window, as states."""
+"""Processes a stream of row-features without groups and with `emit`: its rows of the longest window, as states."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -12,12 +12,10 @@ from skyband.columns.rows import Rows
 from skyband.groups.windowed_processor import WindowedProcessor
 from skyband.queries import emitted_states
 from skyband.state_validation import StateReader
-from skyband.states.coverage import Coverage
-from skyband.states.state import encode_state
 
 from skyband_totals.row_features import rows_in_states
-from skyband_totals.row_features.layout import layout_of
-from skyband_totals.row_features.state_parameters import KIND, ROLE, parameters_of, state_schema
+from skyband_totals.row_features.state_encoder import StateEncoder
+from skyband_totals.row_features.written_rows import rows_as_arrays
 
 if TYPE_CHECKING:
     from skyband_totals.row_features.query import RowFeatures
@@ -29,11 +27,8 @@ class StatesProcessor(WindowedProcessor):
     def __init__(self, query: "RowFeatures", answers: pa.Schema, schema: pa.Schema) -> None:
         assert query.every is not None
         super().__init__(query.every.length, query.longest, False, query.schedule)
-        kinds = state_schema(query, schema)
-        self._layout = layout_of(query.all_features, query.unit, kinds)
-        self._kinds, self._parameters = self._layout.columns, parameters_of(query, kinds)
-        self._answers, self._longest = answers, query.longest
-        self._changed = query.emit == emitted_states.CHANGED
+        self._encoder = StateEncoder(query, schema)
+        self._kinds, self._answers, self._longest = self._encoder.kinds, answers, query.longest
         self._states: list[tuple[int, bytes, bool]] = []
         self._dropped: Counter[str] = Counter()
         self.clear()
@@ -45,16 +40,16 @@ class StatesProcessor(WindowedProcessor):
     def update(self, times: Int64, rows: Rows) -> None:
         own = {name: column_ops.of_kind(rows[name], kind) for name, kind in self._kinds.items()}
         self._pieces.append(Rows(times, own))
-        self._dropped += self._layout.rows_by_reason(rows)
+        self._dropped += self._encoder.layout.rows_by_reason(rows)
 
     def answer(self, at: int) -> None:
         rows = self._rows_since(at - self._longest)
         has_news = self._last is not None and self._last >= self._schedule.latest(at - 1)
-        if not self.needs_answers or (self._changed and not has_news):
+        if not self.needs_answers or (self._encoder.changed and not has_news):
             return
-        covers = Coverage(at, at - self._longest, False, self._changed)
-        arrays = {"since": np.array([covers.since]), **self._arrays(rows)}
-        self._states.append((at, encode_state(ROLE, KIND, self._parameters, arrays, covers), has_news))
+        columns = {name: rows[name] for name in self._kinds}
+        (state,) = self._encoder.states(np.array([at]), np.array([0]), np.array([len(rows)]), rows.times, columns)
+        self._states.append((at, state.as_py(), has_news))
 
     def _rows_since(self, moment: int) -> Rows:
         """The rows from then on; earlier ones are forgotten."""
@@ -64,9 +59,6 @@ class StatesProcessor(WindowedProcessor):
             rows = rows.take(np.arange(first, len(rows)))
         self._pieces = [rows]
         return rows
-
-    def _arrays(self, rows: Rows) -> dict[str, Array]:
-        return rows_in_states.to_arrays(rows.times, {name: rows[name] for name in self._kinds}, self._kinds)
 
     def collect(self) -> pa.RecordBatch | None:
         states, self._states = self._states, []
@@ -85,7 +77,9 @@ class StatesProcessor(WindowedProcessor):
         return sum(rows.times.nbytes + sum(rows[name].nbytes for name in self._kinds) for rows in self._pieces)
 
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
-        return {"clock": self.clock()}, self._arrays(Rows.joined(self._pieces))
+        rows = Rows.joined(self._pieces)
+        columns = {name: rows[name] for name in self._kinds}
+        return {"clock": self.clock()}, rows_as_arrays(rows.times, columns, self._kinds)
 
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
         self.set_clock(header["clock"])
