@@ -8,12 +8,15 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as some
 from skyband.columns.rows import Rows
 from skyband.engines import local
 from skyband.errors import ConfigError, SnapshotError
 from skyband.operator.bind_backends import bind
 from skyband.queries import make_query
 from skyband_quantiles.quantiles.comparing_processor import ComparingProcessor
+from skyband_quantiles.quantiles.earlier_windows import EarlierWindows, Ended
 
 HOUR = 3_600_000_000
 START = 1_760_000_400_000_000 // HOUR * HOUR
@@ -93,6 +96,24 @@ def test_distances_of_the_rows_are_within_the_bounds(backend, bins, seed):
             assert row["low"] <= row["value"] <= row["high"]
             unequal += row["low"] < row["high"]
     assert compared >= 30 and (backend == "exact" or seed == 1 or unequal >= 8), "seed 1 has few different values"
+
+
+@pytest.mark.parametrize("backend", ["exact", {"name": "buckets", "alpha": 0.05, "epsilon": 0.5}])
+def test_a_window_is_compared_with_the_answers_that_were_given_at_its_end(backend):
+    times, values = drifting(0, 20_000, hours=20)
+    keys = {"windows": ["1 hour", "2 hours"], "against": "5 hours", "at": [0.1, 0.9], "above": [1.0]}
+    rows = local.apply(table(times, values), QUERY | keys, {"quantile-sketch": backend}).to_pylist()
+    answers = {(row["window"], row["quantile"], row["at"]): row for row in rows}
+    compared = 0
+    for (window, quantile, at), row in answers.items():
+        before = answers.get((window, quantile, at - timedelta(hours=5)))
+        assert row["against_rows"] == (before["rows"] if before else 0)
+        assert row["previous"] == (before["value"] if before else None)
+        if row["value"] is not None and before and before["value"] is not None:
+            compared += 1
+            assert row["difference_low"] == row["low"] - before["high"]
+            assert row["difference_high"] == row["high"] - before["low"]
+    assert compared > 50
 
 
 def test_bins_of_the_query_are_counted_as_they_are():
@@ -180,6 +201,23 @@ def test_what_is_remembered_of_a_window_is_little_and_stays_so():
     assert len(arrays["earlier.at"]) == 11
 
 
+@given(some.lists(some.tuples(some.integers(0, 2), some.integers(1, 3), some.integers(0, 5))), some.integers(1, 9))
+def test_remembered_windows_are_those_of_a_dictionary(steps, lag):
+    """Windows end, some have no rows, and each is asked for a lag later; what is remembered has its bytes."""
+    known, remembered, at = {}, EarlierWindows(3), 0
+    for window, step, size in steps:
+        at += step
+        found = remembered.find(window, at - lag)
+        assert found == known.get((window, at - lag))
+        known = {key: ended for key, ended in known.items() if key[0] != window or key[1] >= at - lag}
+        if size:
+            ended = Ended(at, size, np.zeros(size), np.zeros(3 * size, np.uint8))
+            remembered.add(window, ended)
+            known[window, at] = ended
+        assert len(remembered) == len(known)
+        assert remembered.nbytes == sum(200 + 11 * ended.rows for ended in known.values())
+
+
 def test_windows_that_somebody_else_answered_are_remembered_like_others():
     rng, keys = np.random.default_rng(6), {"against": "2 hours", "distance": ["ks"]}
     steps, one, other = [an_hour_of(rng, hour, 50) for hour in range(6)], a_processor(keys), a_processor(keys)
@@ -218,6 +256,10 @@ def test_a_state_whose_earlier_windows_cannot_have_been_is_refused():
             a_processor(keys).load_state(header, arrays | {f"earlier.{name}": array})
     with pytest.raises(SnapshotError, match="at"):
         a_processor(keys).load_state(header, arrays | {"earlier.at": arrays["earlier.at"] + 3 * HOUR})
+    few = arrays["earlier.sizes"].copy()
+    few[:2] += 3 + 4 - 1 - few[0], few[0] - 3 - 4 + 1
+    with pytest.raises(SnapshotError, match="sizes: must be at least 7"):
+        a_processor(keys).load_state(header, arrays | {"earlier.sizes": few})
     again = a_processor(keys)
     again.load_state(header, arrays)
     rows = an_hour_of(rng, 4)

@@ -41,6 +41,21 @@ def test_a_reader_answers_like_the_sketch(name, rows):
         assert count == tuple(sketch.count(since))
         np.testing.assert_array_equal(quantiles, sketch.quantiles(since, AT))
         np.testing.assert_array_equal(shares, sketch.shares(since, ABOVE))
+        if name != "k-skb":
+            _check_reading(sketch.readings([since])[0], READERS[name].read_windows([read], [since]))
+
+
+def _check_reading(own, of_state):
+    """What a sketch knows of a window is what its state does, but for the rounding of the likely rows."""
+    assert (own.rows, own.sure, own.maybe) == (of_state.rows, of_state.sure, of_state.maybe)
+    if of_state.sums is None:
+        assert own.sums is None and own.raw.tolist() == of_state.raw.tolist()
+        return
+    for column, other in zip(own.sums[:4], of_state.sums[:4], strict=True):
+        assert column.tolist() == other.tolist()
+    assert own.sums.likely == pytest.approx(of_state.sums.likely)
+    for above, other in zip(own.known_above, of_state.known_above, strict=True):
+        assert above == (other and pytest.approx(other))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -63,6 +78,7 @@ def test_shares_above_cuts_that_came_later_are_certain_at_every_moment(seed, cha
                 continue
             shares = sketch.shares(since, ABOVE)
             np.testing.assert_array_equal(BucketsReader.answer([read], [since], PARTS, LIMITS)[2], shares)
+            _check_reading(sketch.readings([since])[0], BucketsReader.read_windows([read], [since]))
             inside = rows.values[:end][rows.times[:end] >= since]
             for (value, low, high), limit in zip(shares.tolist(), ABOVE, strict=True):
                 assert low <= np.mean(inside > limit) <= high and low <= value <= high

@@ -25,7 +25,8 @@ def any_steps(draw):
         ends = np.unique(np.concatenate([ends, rng.lognormal(0, draw(some.sampled_from([1e-9, 1, 40])), count)]))
     points = draw(some.booleans())
     least, largest = (ends, ends) if points or len(ends) % 2 else (ends[::2], ends[1::2])
-    sure, maybe = rng.integers(1, 9, len(least)), rng.integers(0, 3, len(least)) * draw(some.integers(0, 1))
+    maybe = rng.integers(0, 3, len(least)) * draw(some.integers(0, 1))
+    sure = np.maximum(rng.integers(0, 9, len(least)) * rng.integers(0, 2, len(least)), maybe == 0)
     above = {}
     for cut in CUTS if draw(some.booleans()) else ():
         where = least > cut
@@ -50,6 +51,10 @@ def test_more_is_possible_after_a_round_trip_and_nothing_less(steps, all_values)
     assert (theirs.sure <= ours.sure).all() and (ours.sure_at_most <= theirs.sure_at_most).all()
     assert (theirs.maybe <= ours.maybe).all() and (ours.maybe_at_most <= theirs.maybe_at_most).all()
     assert (np.diff(back.least) >= 0).all() and (np.diff(back.largest) >= 0).all()
+    likely = 0.5 * steps.maybe.sum()
+    assert back.likely.sum() == pytest.approx(likely, abs=1e-5 * likely)
+    for cut, (_, perhaps, probably) in back.above.items():
+        assert probably == pytest.approx(perhaps / 2, abs=1e-5 * perhaps), cut
     known = (steps.least == steps.largest).all()
     if known and (all_values or len(steps.least) <= MOST_VALUES):
         assert np.array_equal(back.least, steps.least) and np.array_equal(back.largest, steps.largest)

@@ -86,7 +86,11 @@ def below(steps: Steps, numbers: Float64) -> Below:
 
 
 class _Shares(NamedTuple):
-    """L and H at some numbers, each as rows of rows, and what F probably is."""
+    """L and H below each interval and above the last, each as rows of rows, and what F probably is: [n + 1].
+
+    The rows above numbers that were counted do not count here: of x between such a number and the end of its interval,
+    they would bound F from one side only.
+    """
 
     low: Int64
     low_of: Int64
@@ -95,48 +99,81 @@ class _Shares(NamedTuple):
     likely: Float64
 
     @classmethod
-    def of(cls, steps: Steps, numbers: Float64) -> "_Shares":
+    def of(cls, steps: Steps) -> "_Shares":
         """Adding a row of those that may be in the window to others lowers the share of the rest, so L has all that are
         not below, and H only those that perhaps are."""
-        rows, sure = below(steps, numbers), int(steps.sure.sum())
-        low_of = sure + int(steps.maybe.sum()) - rows.maybe
-        high, high_of = rows.sure_at_most + rows.maybe_at_most, sure + rows.maybe_at_most
-        likely = rows.likely / max(sure + float(steps.likely.sum()), 1e-300)
-        return cls(rows.sure, np.maximum(low_of, 1), high, np.maximum(high_of, 1), likely)
+        sure, maybe = _sums(steps.sure), _sums(steps.maybe)
+        likely = np.append(0.0, np.cumsum(steps.sure + steps.likely))
+        low_of, high_of = sure[-1] + maybe[-1] - maybe, sure[-1] + maybe
+        return cls(
+            sure, np.maximum(low_of, 1), sure + maybe, np.maximum(high_of, 1), likely / max(float(likely[-1]), 1e-300)
+        )
+
+    def likely_at(self, ended: Int64, begun: Int64) -> Float64:
+        """What F probably is after these numbers of intervals have ended and begun, with half of the rows between."""
+        return (self.likely[ended] + self.likely[begun]) / 2
+
+    def least_at(self, places: Int64) -> Float64:
+        """L after these numbers of intervals have ended."""
+        return self.low[places] / self.low_of[places]
+
+    def most_at(self, places: Int64) -> Float64:
+        """H after these numbers of intervals have begun."""
+        return self.high[places] / self.high_of[places]
+
+
+def _sums(rows: Int64) -> Int64:
+    sums = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(rows, out=sums[1:])
+    return sums
 
 
 def kolmogorov_smirnov(steps: Steps, against: Steps) -> Bounds:
     """The largest difference of the distribution functions, as scipy.stats.ks_2samp's statistic.
 
-    Both bounds are reached where an interval ends. O(n log n) for n intervals.
+    Low is reached where an interval ends, as L rises there, and high where one begins. O(n log n) for n intervals.
     """
-    ends = _ends(steps, against)
-    one, other = _Shares.of(steps, ends), _Shares.of(against, ends)
-    low = max(0.0, *(_most(a.low, a.low_of, b.high, b.high_of) for a, b in ((one, other), (other, one))))
-    high = max(_most(a.high, a.high_of, b.low, b.low_of) for a, b in ((one, other), (other, one)))
+    sides = (steps, _Shares.of(steps)), (against, _Shares.of(against))
+    value, low, high = 0.0, 0.0, 0.0
+    for (own, ours), (other, theirs) in (sides, sides[::-1]):
+        begun = np.searchsorted(other.least, own.largest, side="right")
+        ended = np.searchsorted(other.largest, own.least, side="right")
+        low = max(low, _most(ours.low[1:], ours.low_of[1:], theirs.high[begun], theirs.high_of[begun]))
+        high = max(high, _most(ours.high[1:], ours.high_of[1:], theirs.low[ended], theirs.low_of[ended]))
+        last, following = np.maximum(begun - 1, 0), np.minimum(ended, len(other.least) - 1)
+        at_largest = theirs.likely_at(begun - ((other.largest[last] > own.largest) & (begun > 0)), begun)
+        at_least = theirs.likely_at(ended, ended + ((other.least[following] <= own.least) & (ended < len(other.least))))
+        middles = np.where(own.least < own.largest, (ours.likely[:-1] + ours.likely[1:]) / 2, ours.likely[1:])
+        value = max(value, float(np.abs(ours.likely[1:] - at_largest).max()), float(np.abs(middles - at_least).max()))
     if low < high:
         high = min(high + _OF_SHARES, 1.0)
-    return _within(float(np.abs(one.likely - other.likely).max()), low, high)
+    return _within(value, low, high)
 
 
 def wasserstein(steps: Steps, against: Steps) -> Bounds | None:
     """The area between the distribution functions, in the unit of the values; None if any value is infinite."""
-    ends = _ends(steps, against)
+    sides = steps, against
+    ends = np.sort(np.concatenate([ends for side in sides for ends in (side.least, side.largest)]))
     if not np.isfinite(ends[[0, -1]]).all():
         return None
-    one, other = _Shares.of(steps, ends), _Shares.of(against, ends)
     scale = 0.25 if np.abs(ends[[0, -1]]).max() > _LARGE else 1.0
-    gaps = np.diff(ends * scale)
-    lows, highs = (a.low / a.low_of - b.high / b.high_of for a, b in ((one, other), (other, one)))
-    low = math.fsum(gaps * np.maximum(np.maximum(lows, highs), 0.0)[:-1])
-    lows, highs = (a.high / a.high_of - b.low / b.low_of for a, b in ((one, other), (other, one)))
-    high = math.fsum(gaps * np.maximum(lows, highs)[:-1])
-    likely = math.fsum(gaps * np.abs(one.likely - other.likely)[:-1])
+    gaps, begins = np.diff(ends * scale), ends[:-1]
+    least, most, likely = [], [], []
+    for side in sides:
+        shares = _Shares.of(side)
+        ended, begun = (np.searchsorted(of, begins, side="right") for of in (side.largest, side.least))
+        least.append(shares.least_at(ended))
+        most.append(shares.most_at(begun))
+        likely.append(shares.likely_at(ended, begun))
+    lowest = np.maximum(np.maximum(least[0] - most[1], least[1] - most[0]), 0.0)
+    low = math.fsum(gaps * lowest)
+    high = math.fsum(gaps * np.maximum(most[0] - least[1], most[1] - least[0]))
+    value = math.fsum(gaps * np.abs(likely[0] - likely[1]))
     if steps.exact and against.exact:
-        low = likely = high
+        low = value = high
     else:
         low, high = low * (1 - _ROUNDING), high * (1 + _ROUNDING)
-    return _within(likely / scale, low / scale, high / scale)
+    return _within(value / scale, low / scale, high / scale)
 
 
 def population_stability(steps: Steps, against: Steps, ends: Float64) -> Bounds:
@@ -177,11 +214,6 @@ def _between(upper: Int64, lower: Int64, rows: int) -> Int64:
 def _term(p: Float64, q: Float64) -> Float64:
     terms: Float64 = (p - q) * np.log(p / q)
     return terms
-
-
-def _ends(*windows: Steps) -> Float64:
-    ends: Float64 = np.unique(np.concatenate([ends for steps in windows for ends in (steps.least, steps.largest)]))
-    return ends
 
 
 def _most(above: Int64, above_of: Int64, beneath: Int64, beneath_of: Int64) -> float:

@@ -38,12 +38,15 @@ def to_bytes(steps: Steps, cuts: Sequence[float], all_values: bool = False) -> t
     share = round(float(steps.likely.sum()) / rows * _PARTS) if rows else 0
     counted = [number for cut in cuts for number in _rows_above(steps, cut)]
     steps = steps if points else _laid_together(steps)
-    shift = _POINTS if points else _shift_of(steps)
-    parts: list[Array] = [np.array([shift, len(steps.least), share, rows > 0, *counted], np.int64)]
+    shift = _POINTS
+    parts: list[Array] = []
     if not points:
-        least, largest = keys_of(steps.least) >> shift, keys_of(steps.largest) >> shift
+        least, largest = keys_of(steps.least), keys_of(steps.largest)
+        shift = _shift_of(least, largest)
+        least, largest = least >> shift, largest >> shift
         parts += [np.diff(least, prepend=_first_id(shift)), largest - least]
     parts += [steps.sure, steps.maybe] if rows else [steps.sure]
+    parts.insert(0, np.array([shift, len(steps.least), share, rows > 0, *counted], np.int64))
     return (steps.least if points else np.empty(0)), varints.to_bytes(np.concatenate(parts))
 
 
@@ -101,13 +104,11 @@ def _laid_together(steps: Steps) -> Steps:
     return Steps(steps.least[first], steps.largest[last], sums[0], sums[1], sums[2], steps.above)
 
 
-def _shift_of(steps: Steps) -> int:
+def _shift_of(least: Int64, largest: Int64) -> int:
     """The bits of a key that are left out: few enough that neighbours stay apart; one, so that steps fit 63 bits."""
-    least, largest = keys_of(steps.least), keys_of(steps.largest)
-    shift = _WIDEST
-    while shift > 1 and (least[1:] >> shift <= largest[:-1] >> shift).any():
-        shift = max(shift - _FINER, 1)
-    return shift
+    unlike = (least[1:] ^ largest[:-1]).view(np.uint64)
+    most = int(unlike.min(initial=np.uint64(1 << _WIDEST))).bit_length() - 1
+    return max(_WIDEST - (_WIDEST - most + _FINER - 1) // _FINER * _FINER, 1)
 
 
 def _first_id(shift: int) -> int:

@@ -7,23 +7,21 @@ from skyband.errors import SnapshotError
 _BITS = 7
 _MOST = 9
 """The most bytes of a number below 2^63."""
+_LEAST_OF_SIZES = np.array([0, *(1 << _BITS * size for size in range(1, _MOST))], np.uint64)
+"""The least number of one byte, of two and so on."""
 
 
 def to_bytes(numbers: Array) -> Array:
     """uint8[]: whole numbers from 0 to 2^63 - 1, the low seven bits first, the last byte of each below 128."""
-    unsigned: UInt64 = np.asarray(numbers).astype(np.uint64)
-    sizes = np.ones(len(unsigned), np.int64)
-    for byte in range(1, _MOST):
-        more = unsigned >> np.uint64(_BITS * byte) > 0
-        if not more.any():
-            break
-        sizes += more
-    starts = np.cumsum(sizes) - sizes
-    encoded = np.empty(int(sizes.sum()), np.uint8)
-    for byte in range(int(sizes.max(initial=0))):
-        has = sizes > byte
-        bits = unsigned[has] >> np.uint64(_BITS * byte) & np.uint64(127)
-        encoded[starts[has] + byte] = bits | np.where(sizes[has] > byte + 1, np.uint64(128), np.uint64(0))
+    rest: UInt64 = np.asarray(numbers).astype(np.uint64)
+    sizes = np.searchsorted(_LEAST_OF_SIZES, rest, side="right")
+    ends = np.cumsum(sizes)
+    encoded, place = np.empty(int(ends[-1]) if len(ends) else 0, np.uint8), ends - sizes
+    while len(rest):
+        following = rest >> np.uint64(_BITS)
+        more = following > 0
+        encoded[place] = rest & np.uint64(127) | more.astype(np.uint64) << np.uint64(_BITS)
+        rest, place = following[more], place[more] + 1
     return encoded
 
 
@@ -36,7 +34,9 @@ def from_bytes(name: str, encoded: Array, count: int | None = None) -> Int64:
         raise SnapshotError(f"contradicts itself: {name}: must be {'whole' if count is None else count} numbers")
     starts = ends - sizes + 1
     numbers = encoded[starts].astype(np.int64) & 127
-    for byte in range(1, int(sizes.max(initial=1))):
-        has = sizes > byte
-        numbers[has] |= (encoded[starts[has] + byte].astype(np.int64) & 127) << (_BITS * byte)
+    longer, byte = np.flatnonzero(sizes > 1), 1
+    while len(longer):
+        numbers[longer] |= (encoded[starts[longer] + byte].astype(np.int64) & 127) << (_BITS * byte)
+        byte += 1
+        longer = longer[sizes[longer] > byte]
     return numbers

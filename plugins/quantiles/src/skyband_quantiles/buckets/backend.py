@@ -31,7 +31,8 @@ from skyband_quantiles.buckets.history import (
     with_raw,
     with_windows,
 )
-from skyband_quantiles.buckets.reading import Reading, read
+from skyband_quantiles.buckets.history_reading import reading_of
+from skyband_quantiles.buckets.reading import Reading
 from skyband_quantiles.buckets.state_arrays import contents_of, history_of
 from skyband_quantiles.buckets.uniting import Rules, unite
 from skyband_quantiles.role import QuantileSketch, Questions
@@ -197,8 +198,8 @@ class Buckets(QuantileSketch):
         return rows, low, high
 
     def readings(self, since: Sequence[int]) -> list[Reading]:
-        contents = self._contents()
-        return [read([contents], [moment], self.cuts) for moment in since]
+        self._unite()
+        return [reading_of(self._history, max(moment, self._oldest), self._rules.cuts) for moment in since]
 
     def _merge(self, other: Self, now: int) -> None:
         if not self._parts:

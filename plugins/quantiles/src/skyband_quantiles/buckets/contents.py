@@ -1,5 +1,6 @@
 """The contents of a history of histograms in canonical form, as in a state, using numpy only."""
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from skyband_quantiles.sketch_parameters import LONGEST
 STEP = 1024
 _SIGN = np.int64(0x7FFFFFFFFFFFFFFF)
 _MOST_ROWS = 2.0**53
+_WIDE = 64
+"""Ids are looked up in a table if they span at most this many times their number."""
 
 
 def keys_of(values: Float64) -> Int64:
@@ -70,6 +73,17 @@ class Contents:
         """int64[entries]: the node of each."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
 
+    @cached_property
+    def of_raw(self) -> Int64:
+        """int64[raw]: the place of each raw row, any place if none has its id. There must be places."""
+        ids, keys = self.ids, keys_of(self.values) >> self.shift
+        span = int(ids[-1]) - int(ids[0]) + 1
+        if span > _WIDE * len(ids):
+            return np.minimum(np.searchsorted(ids, keys), len(ids) - 1)
+        table = np.zeros(span, np.int64)
+        table[ids - ids[0]] = np.arange(len(ids))
+        return table[np.clip(keys - ids[0], 0, span - 1)]
+
     def to_arrays(self, cuts: tuple[float, ...]) -> dict[str, Array]:
         """The arrays of a state."""
         steps = np.diff(self.place, prepend=-1)
@@ -112,18 +126,24 @@ class Contents:
         read.require(fixed <= len(last), "stand", f"must be of at most {len(last)} nodes")
         times, values = rows_from_state(read, latest)
         read.require(len(times) < most_raw + STEP, "values", f"must be fewer than {most_raw + STEP}")
-        if len(last):
-            read.require(len(times) > 0 and int(times[0]) >= int(last[-1]), "times", "must be no older than nodes")
-            where = np.minimum(np.searchsorted(ids, keys_of(values) >> shift), max(len(ids) - 1, 0))
-            known = len(ids) > 0 and bool((ids[where] == keys_of(values) >> shift).all())
-            inside = known and bool(((least[where] <= values) & (values <= largest[where])).all())
-            read.require(inside, "ids", "must be those of all rows")
-        else:
-            read.require(len(ids) == 0, "ids", "must be none without nodes")
         above = _above(read, rows, cuts)
-        return cls(
+        contents = cls(
             phase, shift, ids, least, largest, first, last, rows, sizes, place, count, above, fixed, times, values
         )
+        contents._check_raw(read)
+        return contents
+
+    def _check_raw(self, state: StateReader) -> None:
+        if not len(self.last):
+            state.require(len(self.ids) == 0, "ids", "must be none without nodes")
+            return
+        newer = len(self.times) > 0 and int(self.times[0]) >= int(self.last[-1])
+        state.require(newer, "times", "must be no older than nodes")
+        state.require(len(self.ids) > 0, "ids", "must be those of all rows")
+        where, values = self.of_raw, self.values
+        known = bool((self.ids[where] == keys_of(values) >> self.shift).all())
+        inside = known and bool(((self.least[where] <= values) & (values <= self.largest[where])).all())
+        state.require(inside, "ids", "must be those of all rows")
 
 
 def _entries(read: StateReader, sizes: Int64, rows: Int64, places: int) -> tuple[Int64, Int64]:

@@ -30,7 +30,7 @@ class Reading(NamedTuple):
     """The rows of several histories, each since its own moment."""
 
     raw: Float64
-    """The values of raw rows, ascending."""
+    """The values of raw rows, ascending if there are no others."""
     sums: Sums | None
     """None if all rows are raw."""
     rows: int
@@ -79,19 +79,22 @@ def _sums(parts: Sequence[Contents], weights: Sequence[Float64], raw: Sequence[F
             some = np.where((of_entry > 0) & (of_entry < 1), part.count, 0)
             maybe = np.bincount(part.place, some, len(part.ids))
             likely = np.bincount(part.place, some * of_entry, len(part.ids))
-            where = np.searchsorted(part.ids, keys_of(values) >> part.shift)
-            sure = sure + np.bincount(where, minlength=len(part.ids))
+            young = part.of_raw[len(part.values) - len(values) :]
+            sure = sure + np.bincount(young, minlength=len(part.ids))
             columns.append((part.ids >> (shift - part.shift), part.least, part.largest, sure, maybe, likely))
         else:
             none = np.zeros(len(values))
             columns.append((keys_of(values) >> shift, values, values, np.ones(len(values)), none, none))
     ids, *others = (np.concatenate(column) for column in zip(*columns, strict=True))
     held = others[2] + others[3] > 0
-    different, place = np.unique(ids[held], return_inverse=True)
-    least, largest = np.full(len(different), np.inf), np.full(len(different), -np.inf)
-    np.minimum.at(least, place, others[0][held])
-    np.maximum.at(largest, place, others[1][held])
-    below = [_below(np.bincount(place, column[held], len(different))) for column in others[2:]]
+    least, largest, *numbers = (column[held] for column in others)
+    if len(parts) > 1:
+        different, place = np.unique(ids[held], return_inverse=True)
+        ends, least, largest = (least, largest), np.full(len(different), np.inf), np.full(len(different), -np.inf)
+        np.minimum.at(least, place, ends[0])
+        np.maximum.at(largest, place, ends[1])
+        numbers = [np.bincount(place, column, len(different)) for column in numbers]
+    below = [_below(column) for column in numbers]
     return Sums(least, largest, below[0].astype(np.int64), below[1].astype(np.int64), below[2])
 
 

@@ -1,9 +1,9 @@
 """Converts the contents of a history to arrays for compiled code, and back."""
 
 import numpy as np
-from skyband.arrays import Array, Int64
+from skyband.arrays import Array
 
-from skyband_quantiles.buckets.contents import Contents, keys_of, without_nodes
+from skyband_quantiles.buckets.contents import Contents, without_nodes
 from skyband_quantiles.buckets.history import (
     ENTRIES_END,
     FEW,
@@ -86,14 +86,13 @@ def history_of(contents: Contents, latest: int | None, windows: int) -> History:
         getattr(history, name)[:nodes] = getattr(contents, name)
     history.size[:nodes], history.start[:nodes] = contents.sizes, np.cumsum(contents.sizes) - contents.sizes
     history.place[:entries], history.count[:entries] = contents.place, contents.count
-    of_raw = np.searchsorted(contents.ids, keys_of(contents.values) >> contents.shift)
-    history.places[:raw] = of_raw
-    history.total[:places] = _totals(contents, of_raw)
+    history.places[:raw] = contents.of_raw
+    history.total[:places] = _totals(contents)
     return history
 
 
-def _totals(contents: Contents, of_raw: Int64) -> Array:
+def _totals(contents: Contents) -> Array:
     """The rows of each place, in nodes and raw ones."""
-    totals = np.bincount(of_raw, minlength=len(contents.ids))
+    totals = np.bincount(contents.of_raw, minlength=len(contents.ids))
     np.add.at(totals, contents.place, contents.count)
     return totals

@@ -140,11 +140,15 @@ class QuantilesProcessor(BackendProcessor, BatchedProcessor):
         """
         if not self._backend.order_matters or self._rows:
             return times, values
-        ties, order_of = times[1:] == times[:-1], [values, times]
+        same = times[1:] == times[:-1]
         if begins is not None:
-            ties &= ~begins[1:-1]
-            order_of.append(np.cumsum(begins[:-1]))
-        return times, values[np.lexsort(order_of)] if ties.any() else values
+            same &= ~begins[1:-1]
+        if same.any():
+            tied = np.flatnonzero(np.append(False, same) | np.append(same, False))
+            runs = np.cumsum(np.append(True, ~same))[tied]
+            values = values.copy()
+            values[tied] = values[tied][np.lexsort((values[tied], runs))]
+        return times, values
 
     def dump_state(self) -> tuple[dict[str, Any], dict[str, Array]]:
         return {"clock": self.clock()}, state_arrays.with_prefix("sketch", self._backend.dump_state())
