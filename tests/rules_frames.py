@@ -1,6 +1,7 @@
 """The frames of the tests of rules, one for each query that takes them: its rows, and its answers by definition."""
 
 import math
+from collections import Counter
 
 from rules_oracle import LONGEST, MOST, RulesFrame, length_text, random_times
 
@@ -87,7 +88,7 @@ class QuantilesFrame(RulesFrame):
 class DistinctFrame(RulesFrame):
     keys, limits, role = KEYS["distinct-count"], LIMITS, "sketch"
     columns = ("ts", "who", "ms", "place")
-    answer_columns = ("rule", "window", "range", "count")
+    answer_columns = ("rule", "window", "range", "seen", "count")
 
     def random_rows(self, random, count):
         columns = (
@@ -97,13 +98,18 @@ class DistinctFrame(RulesFrame):
         )
         return list(zip(random_times(random, count), *(column.tolist() for column in columns), strict=True))
 
-    def answers_of(self, windows, ranges=()):
+    def answers_of(self, windows, ranges=(), seen=()):
         found = set()
         for group, at, name, rule, inside in windows:
             newest = {row[1]: row[2] for row in sorted(inside, key=lambda row: (row[0], row[2]))}
             label = group, at, name, length_text(rule.window)
-            if not ranges:
+            if not ranges and not seen:
                 found.add((*label, float(len(newest))))
+            times = Counter(row[1] for row in inside).values()
+            for number in seen[:-1]:
+                found.add((*label, str(number), float(sum(count == number for count in times))))
+            for number in seen[-1:]:
+                found.add((*label, f"{number}+", float(sum(count >= number for count in times))))
             for low, high in ranges:
                 count = sum(low <= ms < high for ms in newest.values())
                 found.add((*label, f"[{low}, {high})", float(count)))

@@ -1,4 +1,4 @@
-"""Properties of services, detections and distances see: each fails where one turn of what it is about is wrong."""
+"""Properties of services, detections, distances and sightings see: each fails where one turn of its own is wrong."""
 
 import inspect
 import textwrap
@@ -9,8 +9,11 @@ import pytest
 from skyband.errors import SkybandError
 from skyband_detect.detections import conditions, rule
 from skyband_detect.newest.last_times import LastTimes
+from skyband_distinct.k_skb import frequency_bounds
+from skyband_distinct.questions.set_expressions import CountExpression
 from skyband_jobs.local.run import _FileOrder
-from skyband_quantiles import distances
+from skyband_quantiles import distances, steps_in_bytes
+from skyband_quantiles.quantiles.earlier_windows import EarlierWindows
 from skyband_serve.checkpoint import Checkpoint
 from skyband_serve.files_followed import FollowedFiles
 from skyband_serve.published_states import PublishedStates
@@ -19,6 +22,9 @@ from skyband_spark.side_outputs import RowsForTable
 
 ROOT = Path(__file__).parents[2]
 FULL = "test_a_full_table_keeps_the_keys_that_still_matter"
+BOUNDS = "test_bounds_hold_for_whatever_rows_a_state_may_stand_for"
+OF_UNION = "test_numbers_and_bounds_are_those_of_the_sample_of_the_union"
+ROUND_TRIP = "test_more_is_possible_after_a_round_trip_and_nothing_less"
 STARTS = "test_a_start_has_all_turns_since_each_savepoint"
 SEEDS = [(seed,) for seed in range(8)]
 MUTANTS = {
@@ -102,6 +108,45 @@ MUTANTS = {
     "rows above a cut are likely twice": (
         (distances, "below", "likely[-1] - above - perhaps", "likely[-1] - above"),
         ("quantiles/tests/test_distances", "test_rows_at_or_below_a_number_are_those_that_were_counted", [()]),
+    ),
+    "no distance is looked for where an interval begins": (
+        (distances, "kolmogorov_smirnov", "other.largest, own.least,",
+         "other.largest, own.largest,"),
+        ("quantiles/tests/test_distances", BOUNDS, [()]),
+    ),
+    "rows counted above a number bound the shares beside it": (
+        (distances, "wasserstein", "most.append(shares.most_at(begun))",
+         "most.append(below(side, begins).sure_at_most / max(int(side.sure.sum()), 1))"),
+        ("quantiles/tests/test_distances", "test_rows_counted_above_a_number_bound_only_the_shares_there", [()]),
+    ),
+    "rows above a number are known if the sure ones are": (
+        (steps_in_bytes, "_rows_above", " or rows.maybe[0] < rows.maybe_at_most[0]", ""),
+        ("quantiles/tests/test_steps_in_bytes", ROUND_TRIP, [()]),
+    ),
+    "all rows that may be above a number are likely": (
+        (steps_in_bytes, "from_bytes", "perhaps * share / _PARTS", "float(perhaps)"),
+        ("quantiles/tests/test_steps_in_bytes", ROUND_TRIP, [()]),
+    ),
+    "a later window stands for one without rows": (
+        (EarlierWindows, "find", "entries[0].at == at", "entries[0].at >= at"),
+        ("quantiles/tests/test_against", "test_remembered_windows_are_those_of_a_dictionary", [()]),
+    ),
+    "the bytes of a forgotten window are still counted": (
+        (EarlierWindows, "find", "self._bytes -= old.numbers.nbytes + old.encoded.nbytes", "pass"),
+        ("quantiles/tests/test_against", "test_remembered_windows_are_those_of_a_dictionary", [()]),
+    ),
+    "a state with all its items cuts the samples of others": (
+        (CountExpression, "answer", " if part.share < 1), default=len(hashes)", "), default=len(hashes)"),
+        ("distinct/tests/test_set_expressions", OF_UNION, [(2_500,), (6_000,)]),
+    ),
+    "the number of the union is certain": (
+        (CountExpression, "answer", "max(high * union.high, count)", "max(high * union.count, count)"),
+        ("distinct/tests/test_set_expressions", OF_UNION, [(2_500,)]),
+    ),
+    "a share may be missed as often as all of an answer": (
+        (frequency_bounds, "frequency_estimate", "share_bounds(part, total, delta / 4, least)",
+         "share_bounds(part, total, delta / 2, least)"),
+        ("distinct/tests/test_frequencies", "test_bounds_are_products_of_those_of_the_share_and_of_all_keys", [()]),
     ),
 }  # fmt: skip
 

@@ -22,6 +22,9 @@ from skyband.groups.execution import execution_of
 from skyband.queries import make_query
 from skyband.snapshot import decode, encode
 from skyband.states.state import read_state
+from skyband_distinct.binomial_bounds import least_share
+from skyband_distinct.k_skb.frequency_bounds import frequency_estimate
+from skyband_distinct.k_skb.sum_bounds import around_k, miss_of_one
 from skyband_distinct.k_skb.sweep_kernel import hash_all
 
 MOST = 4
@@ -117,6 +120,26 @@ def test_bounds_are_missed_no_more_often_than_delta():
             missed += ((found[:, 1] > truth) | (found[:, 2] < truth)).any()
             asked += 1
     assert missed <= delta * asked / 2, f"{missed} of {asked}"
+
+
+def test_bounds_are_products_of_those_of_the_share_and_of_all_keys():
+    """Each of the four ends is missed with a quarter of delta; the keys of one sample are a least number, too."""
+    from scipy.stats import binomtest
+
+    rng, delta, k, keys = np.random.default_rng(8), 0.1, 200, 5_000.0
+    numbers = [rng.multinomial(k - 1, [0.5, 0.3, 0.15, 0.05]) for _ in range(3)]
+    limits = [0.04, 0.041, 0.039]
+    found = frequency_estimate(numbers, limits, keys, k, delta, [1, 2, 3], least_share)
+    classes = [[own[0], own[1], own[2] + own[3]] for own in numbers]
+    below, above = around_k(k, miss_of_one(delta / 2, 3))
+    for (count, low, high), parts in zip(found, zip(*classes, strict=True), strict=True):
+        share = binomtest(int(sum(parts)), 3 * (k - 1)).proportion_ci(1 - delta / 2, method="exact")
+        assert count == pytest.approx(sum(parts) / (3 * (k - 1)) * keys, abs=0.001)
+        assert low == pytest.approx(share.low * below / 0.04, abs=0.01)
+        assert high == pytest.approx(share.high * above / 0.04, abs=0.01)
+    few = frequency_estimate([np.array([k - 2, 1])] * 3, [0.9999] * 3, float(k), k, delta, [1, 2], least_share)
+    assert few[0, 1] >= k - 2, "keys that were sampled are there"
+    assert few[1, 1] == 1
 
 
 def test_states_of_several_groups_count_together():

@@ -34,6 +34,15 @@ def test_rules_answer_ranges_of_values():
     assert sum(checked(seed, options={"ranges": RANGES["ranges"]}, **RANGES) for seed in range(6)) > 200
 
 
+@pytest.mark.parametrize("backend", ["exact", "k-skb"])
+def test_rules_answer_by_how_often_items_were_seen(backend):
+    """For all, for one group only, and killed in between."""
+    for seed in range(3):
+        assert checked(seed, backend=backend, options={"seen": [1, 2, 4]}, seen=[1, 2, 4]) > 100
+        alone = {"options": {"seen": [3]}, "size": {"filtered": True}}
+        checked(seed, kill=range(seed, 6, 2), **alone, backend=backend, seen=[3])
+
+
 def test_a_rule_for_one_group_is_answered_only_there():
     for seed in range(20, 26):
         checked(seed, kill=[seed % 6], size={"filtered": True})

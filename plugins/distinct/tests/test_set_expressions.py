@@ -6,6 +6,7 @@ import skyband
 from skyband import states
 from skyband.errors import InputError
 from skyband_distinct.binomial_bounds import share_bounds
+from skyband_distinct.k_skb.sweep_kernel import hash_all
 
 EXPRESSIONS = {
     "a": lambda a, b, c: a,
@@ -66,6 +67,35 @@ def test_bounds_of_a_sample_are_missed_no_more_often_than_they_say(theta):
             asked += 1
     assert asked == 300 and inexact > 200
     assert missed <= 18, "half of what is allowed on average, and as a rule far fewer"
+
+
+@pytest.mark.parametrize("size", [50, 2_500, 6_000])
+def test_numbers_and_bounds_are_those_of_the_sample_of_the_union(size):
+    """Of each hash function the k - 1 smallest hashes of all items; the union's bounds times those of the share."""
+    from scipy.stats import binomtest
+
+    sets = [own | {number} for number, own in enumerate(three_sets(np.random.default_rng(size), size))]
+    own = {"epsilon": 0.1, "delta": 0.05}
+    sketch, sampled = skyband.create("sketch", "k-skb", **own), 0
+    for expression, of in EXPRESSIONS.items():
+        kept, everything = used(expression, sets), set.union(*used(expression, sets))
+        inside, whole = of(*sets), max(map(len, kept)) < sketch._k
+        part = total = 0
+        for salt in sketch._salts:
+            keys = np.array(sorted(everything), np.uint64)
+            first = keys[np.argsort(hash_all(keys, salt))][: None if whole else sketch._k - 1].tolist()
+            part, total = part + sum(key in inside for key in first), total + len(first)
+        blobs = [state_of("k-skb", one, **own) for one in kept]
+        found, union = states.count_of(blobs, since=0, expression=expression), states.estimate(blobs, since=0)
+        if whole:
+            assert found == (len(inside),) * 3
+            continue
+        sampled += 1
+        share = binomtest(part, total).proportion_ci(1 - own["delta"], method="exact")
+        assert found.count == pytest.approx(part / total * union.count)
+        assert found.low == pytest.approx(min(share.low * union.low, found.count), rel=1e-6)
+        assert found.high == pytest.approx(max(share.high * union.high, found.count), rel=1e-6)
+    assert (sampled > 0) == (size > 50)
 
 
 def test_each_window_begins_at_the_same_moment():
