@@ -18,6 +18,8 @@ SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text("utf-8").splitli
 """Tests of several seconds whose kind has a quicker one: those of `tox -e slow` that no decorator names."""
 ALONE = ("tests/mutants",)
 """Folders whose tests need nothing of each other: they fill the gaps at the end."""
+SESSIONS = ("a Spark session for sources", "a Spark session for all else")
+"""Groups of tests that share a session; each is about half of their time."""
 
 MANY_KERNELS = (
     "chain",
@@ -58,9 +60,9 @@ def pytest_collection() -> Generator[None, object, object]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
-    """One process has the Spark session and all that wait for it, from the start; the others take family after family.
+    """Two processes have a Spark session each and half of what waits for one, from the start; others take the families.
 
-    So a family's kernels are compiled by one process. Plugins go before core and documents, which use the same kernels.
+    A family's kernels are compiled by one process. Plugins go before core and documents, which use the same kernels.
     """
     groups = {item: group_of(item) for item in items}
     for item, group in groups.items():
@@ -123,7 +125,7 @@ def session():
 def group_of(item: pytest.Item) -> str:
     """What runs in one process with it; nothing for a test of its own."""
     if "session" in getattr(item, "fixturenames", ()):
-        return "the Spark session"
+        return SESSIONS["tests/spark/sources" not in item.path.as_posix()]
     place = item.path.relative_to(ROOT)
     if item.get_closest_marker("spark") or place.as_posix().startswith(ALONE):
         return ""
@@ -133,4 +135,4 @@ def group_of(item: pytest.Item) -> str:
 def _turn(item: pytest.Item, group: str) -> tuple[bool, bool, bool, bool, bool]:
     spark = item.get_closest_marker("spark") is not None
     later = spark and item.path.stem.removeprefix("test_") in MANY_KERNELS
-    return group != "the Spark session", not spark, not group.startswith("plugins/"), not group, later
+    return group not in SESSIONS, not spark, not group.startswith("plugins/"), not group, later
