@@ -58,7 +58,7 @@ def test_check_says_it(rows, tmp_path):
     query = '[query]\nkind = "detections"\ntime = "ts"\ndetections = "rules.json"\n'
     sink = '[sink]\nformat = "parquet"\npath = "alerts"\n'
     job.write_text(f'[source]\nformat = "parquet"\npath = "logins.parquet"\n\n{query}\n{sink}', "utf-8")
-    ended = CliRunner().invoke(group, ["check", str(job)])
+    ended = CliRunner().invoke(group, ["check", str(job), "--engine", "local"])
     assert ended.exit_code == 0, ended.output
     assert [line.removeprefix(f"{job}: ") for line in ended.output.splitlines() if "among" in line] == LINES
 
