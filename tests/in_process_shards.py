@@ -3,21 +3,24 @@
 from operator import itemgetter
 
 import pyarrow as pa
+import pytest
 from skyband.columns import keyed_frames
 from skyband.groups.execution import execution_of
 from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.operator.resharding import take_over
-from skyband_spark.frames.shard_keys import keys_of
-from skyband_spark.frames.sharded_plan import ShardedPlan, TaskEnds
+
+# Tests of a plugin alone go without.
+shard_keys = pytest.importorskip("skyband_spark.frames.shard_keys", reason="shards come with skyband-spark")
+sharded_plan = pytest.importorskip("skyband_spark.frames.sharded_plan", reason="shards come with skyband-spark")
 
 
 def on_shards(table: pa.Table, query, shards: int, batches: int = 1, backends=None) -> tuple[pa.Table, list]:
     """The answers and each shard's metrics, the rows given in so many micro-batches, the states saved between them."""
-    plan = ShardedPlan(query, bind(query, table.schema, backends), table.schema, shards)
+    plan = sharded_plan.ShardedPlan(query, bind(query, table.schema, backends), table.schema, shards)
     table = table.select(query.columns)
     operators, answers = [plan.operator(number) for number in range(shards)], []
-    whole = TaskEnds(query)
+    whole = sharded_plan.TaskEnds(query)
     size = max(1, -(-len(table) // batches))
     metrics = [[] for _ in range(shards)]
     for start in range(0, len(table), size):
@@ -26,7 +29,7 @@ def on_shards(table: pa.Table, query, shards: int, batches: int = 1, backends=No
             whole.add(row["progress"], None)
         given = []
         for shard, operator in enumerate(operators):
-            ends = TaskEnds(query)
+            ends = sharded_plan.TaskEnds(query)
             for row in packed:
                 if row["shard"] == shard:
                     ends.add(row["progress"], row["dropped"])
@@ -64,7 +67,7 @@ class ShardedStream:
     """The shards of a query in this process, as Spark has them."""
 
     def __init__(self, query, shards: int, schema: pa.Schema, backends=None) -> None:
-        self.plan = ShardedPlan(query, bind(query, schema, backends), schema, shards)
+        self.plan = sharded_plan.ShardedPlan(query, bind(query, schema, backends), schema, shards)
         self.operators = [self.plan.operator(number) for number in range(shards)]
 
     def make(self, shared):
@@ -72,7 +75,7 @@ class ShardedStream:
 
     def begin_from(self, other):
         """The states handed over in an order that is not that of the shards' numbers, as Spark has them."""
-        keys = keys_of(len(other.operators))
+        keys = shard_keys.keys_of(len(other.operators))
         blobs = [
             operator.snapshot() for _, operator in sorted(zip(keys, other.operators, strict=True), key=itemgetter(0))
         ]
@@ -80,7 +83,7 @@ class ShardedStream:
         return self
 
     def push(self, rows):
-        ends = TaskEnds(self.plan.query)
+        ends = sharded_plan.TaskEnds(self.plan.query)
         for batch in self.plan.to_shuffle_rows(iter(rows.select(self.plan.query.columns).to_batches())):
             for row in batch.to_pylist():
                 if row["frame"] is not None:
