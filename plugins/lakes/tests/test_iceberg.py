@@ -263,6 +263,7 @@ def test_check_reports_keys_that_do_not_fit(check, setting, said):
 
 
 def test_on_spark_a_path_is_for_the_connector(check):
+    pytest.importorskip("skyband_spark", reason="its engine comes with skyband-spark")
     by_path = JOB.replace('table = "db.counts"', 'path = "db.counts"').replace("catalog =", "# catalog =")
     assert check(engine="spark").exit_code == 0
     assert check(engine="spark", job=by_path).exit_code == 0

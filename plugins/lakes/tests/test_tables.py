@@ -284,7 +284,7 @@ def test_check_reports_what_occupies_the_place_of_the_answers(format, path, tmp_
     checkpoint = f'path = "other"\ntrigger = "available-now"\ncheckpoint = "{path}"\n'
     for key, job in (("sink.path", f'{sink}path = "{path}"\n'), ("sink.checkpoint", stream + checkpoint)):
         (tmp_path / "job.toml").write_text(job)
-        result = CliRunner().invoke(group, ["check", str(tmp_path / "job.toml")])
+        result = CliRunner().invoke(group, ["check", str(tmp_path / "job.toml"), "--engine", "local"])
         if words is not None:
             assert result.exit_code == 1
             assert f"{key}: {words.format(tmp_path)}" in result.output
