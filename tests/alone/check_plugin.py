@@ -21,7 +21,17 @@ NEEDED = {
     "serve": {"distinct", "lakes", "quantiles", "spark", "totals"},
     "spark": {"distinct", "incomplete", "jit", "totals", "uncertain", "workload"},
     "vectors": {"setjoin"},
-    "compare": {"distinct", "incomplete", "panes", "quantiles", "setjoin", "uncertain", "vectors", "workload"},
+    "compare": {
+        "distinct",
+        "incomplete",
+        "panes",
+        "quantiles",
+        "setjoin",
+        "totals",
+        "uncertain",
+        "vectors",
+        "workload",
+    },
 }
 """Plugins that another is nothing without: a backend of another's query, its base; what there is to compare."""
 OF_SPECS = {"expressions", "jobs"}
