@@ -63,6 +63,18 @@ def near(similarity, threshold, window, **more):
     return {"kind": "near-duplicates", **spec, **more}
 
 
+def near_vectors(window, **more):
+    return {"kind": "near-vectors", "id": "object", "vector": "vector", "dimensions": 3, "window": window, **more}
+
+
+VECTORS = [
+    near_vectors("20 seconds", threshold=0.8),
+    near_vectors("7 seconds", threshold=-1.0, similarity="euclidean", side="side", output="rows"),
+    near_vectors("12 seconds", similarity="dot", matches=2) | {"carry": ["words"], "carry_match": ["stream"]},
+    near_vectors("9 seconds", threshold=0.5, keep="first", output="kept"),
+    near_vectors("12 rows", threshold=0.6, matches=3, id=["object", "stream"]),
+    near_vectors("9 rows", threshold=0.5, keep="first", output="rows"),
+]
 NEAR = [
     near("jaccard", 0.5, "20 seconds"),
     near("containment", 0.6, "7 seconds", side="side", output="rows"),
@@ -242,6 +254,9 @@ SPECS = [
     *CALLED,
     *NUMBERS,
     *RANKINGS,
+    *VECTORS,
+    near_vectors("today in Europe/Paris", threshold=0.8, keep="first", matches=1),
+    near("jaccard", 0.5, "since 09:30 in Europe/Paris", output="rows"),
 ]
 
 
@@ -276,6 +291,7 @@ def stream(seed, named="integers", rows=150):
             "score": with_both_zeros(rng.integers(0, 7, rows) / 2),
             "words": [[f"w{i}" for i in rng.integers(0, 5, length)] for length in lengths],
             "side": [["left", "right"][i] for i in rng.integers(0, 2, rows)],
+            "vector": list(np.random.default_rng([seed, 2]).integers(-1, 3, (rows, 3))),
         }
     )
 

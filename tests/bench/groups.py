@@ -59,6 +59,9 @@ STEADY: dict[str, dict[str, Any]] = {
     "top-k-pairs of two sides": COMMON | SETS | {"k": 3, "window": "10 minutes", "side": "side"},
     "near-duplicates": BY_ROW | SETS | {"threshold": 0.6, "window": "10 minutes"},
     "near-duplicates of the first": BY_ROW | SETS | {"threshold": 0.6, "window": "10 minutes", "keep": "first"},
+    "near-vectors": BY_ROW
+    | {"id": "item", "vector": "vector", "dimensions": 64, "threshold": 0.3}
+    | {"window": "10 minutes"},
     "uncertain-sum": UNCERTAIN | {"size": 5},
     "uncertain-sum of a length of time": UNCERTAIN | {"window": "10 minutes"},
     "uncertain-sum by change": UNCERTAIN | {"delta": 0.9},
@@ -152,6 +155,8 @@ def steadily(name: str, groups: int) -> None:
             "side": np.where(rng.random(groups) < 0.5, "left", "right"),
             "words": pa.FixedSizeListArray.from_arrays(pa.array(rng.integers(0, 12, 6 * groups)), 6),
         }
+        vectors = np.random.default_rng(minute).standard_normal(64 * groups).astype(np.float32)
+        columns["vector"] = pa.FixedSizeListArray.from_arrays(pa.array(vectors), 64)
         (batch,) = pa.table(columns).to_batches()
         run = run or local.LocalRun.start(query, batch.schema, BACKENDS.get(name))
         started = time.process_time()

@@ -10,7 +10,7 @@ from skyband.kernels.sorting import sort
 
 
 class PlacedSets(NamedTuple):
-    """The sets of a pass for compiled code: the first columns of `SetsInOrder`."""
+    """The sets of a pass for compiled code: the columns of `RowsInOrder`, and their tokens."""
 
     heads: Int64
     rows: Int64

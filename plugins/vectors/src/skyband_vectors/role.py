@@ -14,10 +14,12 @@ from skyband.config.literals import literal
 from skyband.config.parameters import checked, choice, integer
 from skyband.errors import ConfigError, InputError, Problem
 from skyband.roles.clock import check_times_together, checked_spans, first_of
-from skyband.roles.sharding import BOTH
+from skyband.roles.sharding import BOTH, BUILD, PROBE
 from skyband.roles.thread_guard import inside_all
 from skyband_setjoin.set_matcher import ALL, FIRST, Matches, RowMatcher, keep_parameter, matches_parameter
 
+NEITHER = 0
+"""A value of `parts`: a row that counts, and is neither compared nor kept."""
 COSINE, DOT, EUCLIDEAN = "cosine", "dot", "euclidean"
 MOST_DIMENSIONS = 4096
 
@@ -93,6 +95,8 @@ class VectorMatcher(RowMatcher):
     """
 
     role: ClassVar[str] = "vector-matcher"
+    exact_up_to: ClassVar[int] = 64
+    """If exact, groups of at most this many vectors (at most 64) are matched together, without a backend. 0: none."""
 
     dimensions: int = dimensions_parameter()
     window: int = integer(at_least=1, help="length of the window, in the unit of the times or in rows")
@@ -127,7 +131,7 @@ class VectorMatcher(RowMatcher):
         `sides` (int8[n], 0 or 1) is the stream of each vector if there are two; `parts` (int8[n]: 1 PROBE, 2 BUILD, 3
         BOTH, 0 neither) is BOTH by default. Moves `now` to the last time. Raises InputError and leaves the matcher
         unchanged on unequal lengths, entries that are not finite, a vector of zeros with cosine, times that go back, an
-        unknown side or part, or parts with `keep="first"`, which has to see every vector.
+        unknown side or part, or PROBE or BUILD alone with `keep="first"`, which compares every vector that it keeps.
         """
         rows = self._columns(times, vectors, sides, parts)
         self._check_times(rows[0])
@@ -180,10 +184,13 @@ class VectorMatcher(RowMatcher):
         entries = checked_vectors(vectors, len(moments), self.dimensions, self.similarity == COSINE)
         if sides is None and self.sides == 2 and len(moments):
             raise InputError("sides", "is needed: this matcher joins two streams")
-        if parts is not None and self.keep == FIRST:
-            raise InputError("parts", 'cannot be used with keep = "first": those kept depend on every vector before')
         origin = _or_all("sides", sides, 0, self.sides - 1, len(moments))
         does = _or_all("parts", parts, BOTH, BOTH, len(moments))
+        if parts is not None and self.keep == FIRST:
+            alone = (does == PROBE) | (does == BUILD)
+            if alone.any():
+                message = 'must be 0 or 3 with keep = "first": those kept depend on every vector before'
+                raise InputError("parts", message, int(alone.argmax()))
         return moments, entries, origin, does
 
     @abstractmethod

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from attrs import define
-from skyband.config.durations import Duration, duration
+from skyband.config.calendar_lengths import Length
 from skyband.config.parameters import number
 from skyband.errors import ConfigError, Problem
 from skyband.queries.composite_ids import Columns, identity
@@ -12,7 +12,7 @@ from skyband.queries.shared_keys import column_name, column_names
 from skyband.roles.pair_ranker import similarity_parameter
 
 from skyband_setjoin.pair_query import side_parameter
-from skyband_setjoin.row_matches.query import MatchingQuery, carry_match_parameter, output_parameter
+from skyband_setjoin.row_matches.query import MatchingQuery, carry_match_parameter, output_parameter, window_parameter
 from skyband_setjoin.set_matcher import keep_parameter, matches_parameter, threshold_fault
 from skyband_setjoin.set_query import SetQuery
 
@@ -29,9 +29,10 @@ class NearDuplicates(MatchingQuery, SetQuery):
 
     Columns in `carry` cost no memory after the answer; those in `carry_match` are kept for the window.
 
-    Two rows are compared if they are less than the window apart. Rows with equal times are ordered by id (integers
-    ascending, others by hash), then by a hash of their tokens, then by carried columns, so that all engines agree
-    which is earlier.
+    Two rows are compared if they are less than the window apart. With `window = "today in Europe/Paris"`, or another
+    that starts over, they are compared if they are of the same day there. Rows with equal times are ordered by id
+    (integers ascending, others by hash), then by a hash of their tokens, then by carried columns, so that all engines
+    agree which is earlier.
 
     With `keep = "first"` a row with a match is dropped, and later rows are compared with kept ones only. So no two kept
     rows less than a window apart match, and each dropped row has a kept match less than a window before it. With
@@ -64,7 +65,7 @@ class NearDuplicates(MatchingQuery, SetQuery):
     id: Columns = identity(help="the column that identifies a row in answers, or several that identify it together")
     tokens: str = column_name(help="the column of sets: lists of words or whole numbers")
     threshold: float = number(help="how similar two sets must be to match")
-    window: Duration = duration(help="two rows are compared if they are less than this apart")
+    window: Length = window_parameter()
     similarity: str | Callable[[int, int, int], float] = similarity_parameter()
     matches: str | int = matches_parameter()
     keep: str = keep_parameter()

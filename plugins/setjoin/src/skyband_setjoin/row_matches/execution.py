@@ -1,23 +1,51 @@
 """Executes queries that answer each row with its matches: shards share the pairs of rows, and their answers merge."""
 
-from typing import TypeVar
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from skyband.columns.hashing import hash_columns
 from skyband.columns.keyed_frames import TIME
+from skyband.columns.rows import Rows
 from skyband.groups.execution import Execution
 from skyband.groups.partitioning import Partitioning, by_cell, matrix_rows
+from skyband.groups.processor import GroupProcessor
+from skyband.groups.small_groups.limits import most_entries
+from skyband.registry import Binding
 
+from skyband_setjoin.row_matches.processor import MatchingProcessor
 from skyband_setjoin.row_matches.query import KEPT, MATCH_PLACE, PLACE, ROWS, MatchingQuery
 from skyband_setjoin.set_matcher import ALL
+
+if TYPE_CHECKING:
+    from skyband_setjoin.row_matches.small_groups import SmallMatches
 
 Q = TypeVar("Q", bound=MatchingQuery)
 
 
 class MatchingExecution(Execution[Q]):
-    """Executes a query that answers each row with its matches."""
+    """Executes a query that answers each row with its matches: one processor per group, and small groups together."""
+
+    @abstractmethod
+    def processor(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> MatchingProcessor: ...
+
+    def small_groups(self, bindings: Mapping[str, Binding], answers: pa.Schema) -> "SmallMatches | None":
+        """Small groups are answered together if the matcher is exact."""
+        (role,) = self.query.roles
+        most = most_entries(bindings[role], self.query.backend_parameters(role))
+        table = self.small_matches() if most else None
+
+        def processor(rows: Rows) -> GroupProcessor:
+            return self.processor(bindings, answers).begin_with(rows)
+
+        return None if table is None else table(most, self.query, answers, processor)
+
+    @abstractmethod
+    def small_matches(self) -> "type[SmallMatches] | None":
+        """The class of its small groups, loaded on use because it loads numba; None if this query has none."""
 
     def partition(self, frame: pa.RecordBatch, shards: int) -> Partitioning:
         """Indistinguishable rows go to the same shards."""

@@ -8,10 +8,12 @@ from typing import Any, Self, cast
 import numpy as np
 import pyarrow as pa
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Float64, Int64
+from skyband.columns.gaps_in_row_numbers import without_gaps
 from skyband.columns.integer_ids import numbers_column
 from skyband.columns.keyed_frames import PART
 from skyband.columns.row_store_by_position import RowStore
 from skyband.columns.rows import Rows
+from skyband.config.calendar_lengths import CalendarLength
 from skyband.errors import SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.answer_columns import ProcessorAnswers, RawAnswers
@@ -26,8 +28,15 @@ from skyband_setjoin.row_matches.answers import MATCH_TIME, Answered, RowColumns
 from skyband_setjoin.row_matches.query import KEPT, MATCH_PLACE, PAIRS, PLACE, MatchingQuery
 from skyband_setjoin.set_matcher import Matches
 
+WHEN = "when"
+"""The column with the time of each row, if row numbers replace times."""
 _FEW_ROWS = 4
 """Rows per group in a turn of many groups, on average."""
+
+
+def at_their_times(rows: Rows) -> Rows:
+    """The rows with their times again, if row numbers replaced these."""
+    return Rows(rows[WHEN], {name: rows[name] for name in rows.names if name != WHEN})
 
 
 class MatchingProcessor(BackendProcessor, PerRowProcessor):
@@ -60,11 +69,34 @@ class MatchingProcessor(BackendProcessor, PerRowProcessor):
         self._window_rows = RowStore([*self._columns.of_match(), *further])
         """What answers contain of a match, for the rows of the window: id, carried columns, time and place."""
         self._last: int | None = None
+        self._empty_at = TIME_MAX
+
+    def _pass(self, last: int) -> None:
+        """Note the time of the last row."""
+        self._last, self._empty_at = last, TIME_MAX if self._query.rows else self._query.empty_at(last)
+
+    def begin_with(self, rows: Rows) -> Self:
+        """Continue from the rows of a small group, which are all kept, including its last row.
+
+        Over windows in rows, rows that the group no longer has are added, so that they count in the window, and match
+        nothing. Rows before its first row are left out.
+        """
+        if self._query.rows:
+            rows, gone = without_gaps(rows)
+            self._take_with_gaps(at_their_times(rows), gone)
+        else:
+            self._take(rows)
+        self._pass(int(rows.times[-1]))
+        return self
+
+    @abstractmethod
+    def _take_with_gaps(self, rows: Rows, gone: Array) -> None:
+        """Feed rows to the matcher; those where bool[n] is true are to match nothing."""
 
     @property
     def next_at(self) -> int:
         """The time when the window is empty, so that the group can be dropped."""
-        return TIME_MAX if self._last is None or self._query.rows else self._last + self._query.window.length
+        return self._empty_at
 
     @property
     def empty(self) -> bool:
@@ -88,12 +120,19 @@ class MatchingProcessor(BackendProcessor, PerRowProcessor):
         if query.rows or processors[0]._shared:
             return super().plain_turns(processors, times, spans, until)
         before = np.array([TIME_MIN if p._last is None else p._last for p in processors], np.int64)
-        plain, window = (spans[:, 1] > spans[:, 0]) & (before > TIME_MIN), query.window.length
+        plain = (spans[:, 1] > spans[:, 0]) & (before > TIME_MIN)
         last = times[spans[:, 1] - 1] if len(times) else before
-        plain &= (last.view(np.uint64) - before.view(np.uint64) < window) & (last > max(until - window, TIME_MIN))
+        if isinstance(query.window, CalendarLength):
+            before, empty_at = query.schedule.empty_at(np.where(plain, before, last)), query.schedule.empty_at(last)
+            plain &= (before > last) & (empty_at > until)
+            ends = empty_at.tolist()
+        else:
+            window = query.window.length
+            plain &= (last.view(np.uint64) - before.view(np.uint64) < window) & (last > max(until - window, TIME_MIN))
+            ends = [time + window for time in last.tolist()]
         return [
-            PlainTurn(NO_MOMENTS, time, time + window) if goes_on else None
-            for goes_on, time in zip(plain.tolist(), last.tolist(), strict=True)
+            PlainTurn(NO_MOMENTS, time, end) if goes_on else None
+            for goes_on, time, end in zip(plain.tolist(), last.tolist(), ends, strict=True)
         ]
 
     @classmethod
@@ -102,7 +141,7 @@ class MatchingProcessor(BackendProcessor, PerRowProcessor):
         first, sizes = processors[0], spans[:, 1] - spans[:, 0]
         cuts = np.append(0, np.cumsum(sizes))
         rows = rows.take(np.arange(cuts[-1]) + np.repeat(spans[:, 0] - cuts[:-1], sizes))
-        times, stored, window = rows.times, first._stored(rows), first._backend.window
+        times, stored, window = first._query.places_of(rows.times), first._stored(rows), first._backend.window
         few = len(rows) <= _FEW_ROWS * len(processors)
         payload, sides = first._payload(rows), first._sides(rows)
         bounds = np.column_stack([cuts[:-1], cuts[1:]])
@@ -120,8 +159,8 @@ class MatchingProcessor(BackendProcessor, PerRowProcessor):
                 store.update(times[start:stop], [column[start:stop] for column in stored])
             if end > begin:
                 matches.append(store.lookup(earlier[begin:end]))
-            processor._last = turn.last
-            store.forget(turn.last - window)
+            processor._last, processor._empty_at = turn.last, turn.following
+            store.forget(int(times[stop - 1]) - window)
         together = [pa.concat_arrays(column) for column in zip(*matches, strict=True)]
         answers = first._answers(rows, np.diff(own_cuts), similarity, together)
         if answers is None:
@@ -135,10 +174,11 @@ class MatchingProcessor(BackendProcessor, PerRowProcessor):
     def rows_in_session(self, times: Int64) -> int:
         if self._query.rows or not len(times):
             return len(times)
-        if times[-1] - (times[0] if self._last is None else self._last) < self._query.window.length:
+        length = self._query.place_length
+        places = self._query.places_of(np.append(times[0] if self._last is None else self._last, times))
+        if places[-1] - places[0] < length:
             return len(times)
-        before = np.append(times[0] if self._last is None else self._last, times[:-1])
-        apart = np.flatnonzero(times - before >= self._query.window.length)
+        apart = np.flatnonzero(places[1:] - places[:-1] >= length)
         return int(apart[0]) if len(apart) else len(times)
 
     def arrive(self, rows: Rows) -> RawAnswers | None:
@@ -153,23 +193,27 @@ class MatchingProcessor(BackendProcessor, PerRowProcessor):
             self._begin()
             self._take(rows.slice(begins, len(rows)))
         number, window = self._backend.seen, self._backend.window
-        self._window_rows.forget(number + 1 - window if self._query.rows else int(rows.times[-1]) - window)
-        self._last = int(rows.times[-1])
+        last = rows.times[-1:]
+        self._window_rows.forget((number + 1 if self._query.rows else int(self._query.places_of(last)[0])) - window)
+        self._pass(int(last[0]))
         return answers
 
     def _begins(self, times: Int64) -> int:
         """The last row, in time, before which a non-empty window became empty; 0 for none, or the first."""
-        if self._query.rows or times[-1] - times[0] < self._query.window.length:
+        length, places = self._query.place_length, times if self._query.rows else self._query.places_of(times)
+        if self._query.rows or places[-1] - places[0] < length:
             return 0
-        apart = np.flatnonzero(times[1:] - times[:-1] >= self._query.window.length)
+        apart = np.flatnonzero(places[1:] - places[:-1] >= length)
         return int(apart[-1]) + 1 if len(apart) else 0
 
-    def _take(self, rows: Rows) -> Matches:
-        """Feed rows to the matcher."""
+    def _take(self, rows: Rows, parts: Array | None = None) -> Matches:
+        """Feed rows to the matcher; parts: as of its `update`, by default those of a shared group."""
         number = self._backend.seen
-        when = np.arange(number, number + len(rows)) if self._query.rows else rows.times
+        by_rows = self._query.rows
+        when = np.arange(number, number + len(rows)) if by_rows else self._query.places_of(rows.times)
         self._window_rows.update(when, self._stored(rows))
-        return self._backend.update(when, *self._payload(rows), self._sides(rows), rows[PART] if self._shared else None)
+        parts = rows[PART] if self._shared else parts
+        return self._backend.update(when, *self._payload(rows), self._sides(rows), parts)
 
     def _stored(self, rows: Rows) -> list[pa.Array]:
         """What answers contain of each row as a match."""
@@ -222,7 +266,8 @@ class MatchingProcessor(BackendProcessor, PerRowProcessor):
         return {"last": self._last}, arrays
 
     def load_state(self, header: Mapping[str, Any], arrays: Mapping[str, Array]) -> None:
-        self._last = header["last"]
+        if header["last"] is not None:
+            self._pass(header["last"])
         self._backend.load_state(state_arrays.without_prefix("matcher", arrays))
         like = self._frames()
         ids, times, places = (state_arrays.frame_from_array(name, arrays, like[name]) for name in like)

@@ -1,9 +1,12 @@
 """The base of queries that answer each row with its matches: their keys, their answers, and how shards share rows."""
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import pyarrow as pa
-from skyband.config.durations import Duration
+from skyband.arrays import Int64
+from skyband.config.calendar_lengths import SO_FAR, CalendarLength, Length, length
+from skyband.config.literals import literal
 from skyband.config.parameters import choice
 from skyband.errors import Problem
 from skyband.groups.per_row_processor import time_field
@@ -11,7 +14,8 @@ from skyband.queries.carried_columns import carry_fields, carry_inputs, name_pro
 from skyband.queries.composite_ids import Columns, identity_fields, identity_names, several
 from skyband.queries.query import Input
 from skyband.queries.shared_keys import column_names
-from skyband.windows.window_parameters import closed_length, too_short
+from skyband.windows.schedule import EachRow
+from skyband.windows.window_parameters import too_short
 
 from skyband_setjoin.pair_query import PairQuery
 from skyband_setjoin.set_matcher import FIRST
@@ -32,6 +36,26 @@ def carried_of_match(carried: tuple[str, ...]) -> list[str]:
     return [f"match_{name}" for name in carried]
 
 
+def _calendar_problems(window: Length) -> list[Problem]:
+    """Problems of a window of the calendar."""
+    if not isinstance(window, CalendarLength):
+        return []
+    if window.column is not None:
+        message = f'must name one zone for all rows, such as "today in Europe/Paris" (got {literal(window.text)})'
+        return [Problem("window", message)]
+    if not window.so_far:
+        so_far = "today" if window.unit == "day" else f"this {window.unit}"
+        message = f"is of whole {window.unit}s, but each row is answered at its own time"
+        instead = f'write "{so_far} in {window.zone}", or a length such as "24 hours"'
+        return [Problem("window", f"{message}: {instead} (got {literal(window.text)})")]
+    return []
+
+
+def window_parameter() -> Any:
+    """The field `window`."""
+    return length(help=f"two rows are compared if they are less than this apart, or both in it: {SO_FAR}")
+
+
 def output_parameter() -> Any:
     """The field `output`."""
     return choice(
@@ -50,7 +74,7 @@ def carry_match_parameter() -> Any:
 class MatchingQuery(PairQuery):
     """A query with the fields below, which answers each row with its matches among the rows before it."""
 
-    window: Duration
+    window: Length
     threshold: Any
     similarity: Any
     matches: str | int
@@ -62,7 +86,7 @@ class MatchingQuery(PairQuery):
 
     def matching_problems(self) -> list[Problem]:
         """Problems with these fields, apart from `threshold` and `similarity`."""
-        problems = too_short(self.window)
+        problems = [*too_short(self.window), *_calendar_problems(self.window)]
         if self.keep == FIRST and self.side is not None:
             message = f'"first" is for one stream: remove it, or side = {self.side!r}'
             problems.append(Problem("keep", message))
@@ -84,6 +108,36 @@ class MatchingQuery(PairQuery):
             for name, answer_name in zip(self.carry_match, carried_of_match(self.carry_match), strict=True)
             if answer_name in reserved or answer_name in self.carry
         ]
+
+    @property
+    def lengths(self) -> Mapping[str, Length]:
+        return {"window": self.window}
+
+    @property
+    def schedule(self) -> Any:
+        """When a group's window is empty: an `EachRow` or, over the calendar, an `EachRowOfUnit`."""
+        if not isinstance(self.window, CalendarLength):
+            return EachRow(self.window.length)
+        from skyband_setjoin.row_matches.unit_schedule import schedule_of  # on use, as few queries have a calendar
+
+        return schedule_of(self.window)
+
+    def empty_at(self, last: int) -> int:
+        """When the window is empty after a row at this time."""
+        window = self.window
+        return int(self.schedule.empty_at(last)) if isinstance(window, CalendarLength) else last + window.length
+
+    def places_of(self, times: Int64) -> Int64:
+        """int64[n]: what matchers get for times: rows are compared if these are less than `place_length` apart.
+
+        Over windows of the calendar it is when the day, or other unit, of each row began.
+        """
+        return self.schedule.beginnings(times) if isinstance(self.window, CalendarLength) else times
+
+    @property
+    def place_length(self) -> int:
+        """The length of the window in the numbers of `places_of`, or in rows."""
+        return 2 if isinstance(self.window, CalendarLength) else self.window.length
 
     @property
     def carried_names(self) -> tuple[str, ...]:
@@ -111,7 +165,7 @@ class MatchingQuery(PairQuery):
     def backend_parameters(self, role: str) -> dict[str, Any]:  # noqa: ARG002 - there is one role
         return {
             "threshold": self.threshold,
-            "window": closed_length(self.window),
+            "window": self.place_length - (not self.rows),
             "similarity": self.similarity,
             "matches": 1 if self.output == KEPT else self.matches,
             "keep": self.keep,

@@ -15,7 +15,8 @@ from skyband.queries.time_columns import moments
 from skyband.windows.schedule import Schedule
 
 from skyband_setjoin.compiled_similarity import resolve
-from skyband_setjoin.small_groups_of_sets import SetsInOrder, SmallSets
+from skyband_setjoin.small_groups_of_rows import RowsInOrder
+from skyband_setjoin.small_groups_of_sets import SmallSets
 from skyband_setjoin.top_k_pairs.small_groups_kernels import rank_pairs
 
 
@@ -47,19 +48,20 @@ class SmallPairs(SmallSets):
         self._processor = processor
 
     def compare(
-        self, step: PassInput, sets: SetsInOrder
+        self, step: PassInput, rows: RowsInOrder
     ) -> tuple[Int64, Int64, Array, Int64, Sequence[Array | pa.Array]]:
         step_moments, (begins, ends) = step.moments, step.spans
+        offsets, tokens = self.tokens_of(rows)
         size, full_at = np.zeros(len(begins), np.int64), np.full(len(begins), -1)
-        stays, pairs_of_answer = np.zeros(len(sets.order), bool), np.zeros(int((ends - begins).sum()), np.int64)
+        stays, pairs_of_answer = np.zeros(len(rows.order), bool), np.zeros(int((ends - begins).sum()), np.int64)
         *pairs, number = rank_pairs(
-            sets.heads, sets.rows, sets.stops, step.sessions.ended, begins, ends,
-            sets.order, sets.times, sets.sides, sets.offsets, sets.tokens, step_moments.at,
+            rows.heads, rows.rows, rows.stops, step.sessions.ended, begins, ends,
+            rows.order, rows.times, rows.sides, offsets, tokens, step_moments.at,
             self.schedule.slides_with_longest_window,
             self._window, *self._similarity, self.two, step.oldest, self.most, self.most_tokens,
             size, full_at, stays, pairs_of_answer, *self._room,
         )  # fmt: skip
-        self._similarity[1].check(lambda: np.diff(sets.offsets))
+        self._similarity[1].check(lambda: np.diff(offsets))
         left, right, scores = (values[:number] for values in pairs)
         session = np.repeat(np.arange(len(begins)), ends - begins)
         moment = np.arange(len(pairs_of_answer)) + (begins - np.cumsum(ends - begins) + (ends - begins))[session]
@@ -68,15 +70,15 @@ class SmallPairs(SmallSets):
             pa.array(
                 np.arange(1, number + 1) - np.repeat(np.cumsum(pairs_of_answer) - pairs_of_answer, pairs_of_answer)
             ),
-            *self._ids_of(sets, left),
-            *self._ids_of(sets, right),
+            *self._ids_of(rows, left),
+            *self._ids_of(rows, right),
             pa.array(scores),
-            *(sets.carried(name, side) for side in (left, right) for name in self._columns[self._ids :]),
+            *(rows.carried(name, side) for side in (left, right) for name in self._columns[self._ids :]),
         ]
         return size, full_at, stays, np.repeat(session, pairs_of_answer), columns
 
-    def _ids_of(self, sets: SetsInOrder, which: Int64) -> list[pa.Array]:
-        return [sets.carried(name, which) for name in self._columns[: self._ids]] or [self.id_column(sets.ids[which])]
+    def _ids_of(self, rows: RowsInOrder, which: Int64) -> list[pa.Array]:
+        return [rows.carried(name, which) for name in self._columns[: self._ids]] or [self.id_column(rows.ids[which])]
 
     def processor(self, last: int, entries: Mapping[str, Column]) -> GroupProcessor:
         return self._processor(last, self.rows_of(entries))

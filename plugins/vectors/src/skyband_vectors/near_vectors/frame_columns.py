@@ -81,8 +81,12 @@ def vectors_of_rows(rows: Rows) -> Float32:
 
 
 def _all_vectors(rows: Rows) -> Float32:
-    lists: Any = rows["vector"]
-    vectors: Float32 = lists.flatten().to_numpy().reshape(len(lists), -1)
+    return vectors_of_lists(rows["vector"], -1)
+
+
+def vectors_of_lists(lists: Any, dimensions: int) -> Float32:
+    """The vectors of a frame's column, float32[n, dimensions]; -1: as many as the lists have, at least one."""
+    vectors: Float32 = lists.flatten().to_numpy().reshape(len(lists), dimensions)
     return vectors
 
 

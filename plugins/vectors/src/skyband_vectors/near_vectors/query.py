@@ -5,13 +5,13 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 from attrs import define
-from skyband.config.durations import Duration, duration
+from skyband.config.calendar_lengths import Length
 from skyband.errors import ConfigError, Problem
 from skyband.queries.composite_ids import Columns, identity
 from skyband.queries.query import Input
 from skyband.queries.shared_keys import column_name, column_names
 from skyband_setjoin.pair_query import side_parameter
-from skyband_setjoin.row_matches.query import MatchingQuery, carry_match_parameter, output_parameter
+from skyband_setjoin.row_matches.query import MatchingQuery, carry_match_parameter, output_parameter, window_parameter
 from skyband_setjoin.set_matcher import FIRST, keep_parameter, matches_parameter
 
 from skyband_vectors.near_vectors.frame_columns import REASONS, WHAT, check_vectors, encode_vectors, is_vector
@@ -43,9 +43,10 @@ class NearVectors(MatchingQuery):
     machine and for any batches. Equal vectors have cosine 1.0. With a number of `matches` and no `threshold`, a row has
     the most similar vectors, however far they are.
 
-    Two rows are compared if they are less than the window apart. Rows with equal times are ordered by id (integers
-    ascending, others by hash), then by a hash of their vectors, then by carried columns, so that all engines agree
-    which is earlier.
+    Two rows are compared if they are less than the window apart. With `window = "today in Europe/Paris"`, or another
+    that starts over, they are compared if they are of the same day there. Rows with equal times are ordered by id
+    (integers ascending, others by hash), then by a hash of their vectors, then by carried columns, so that all engines
+    agree which is earlier.
 
     With `keep = "first"` a row with a match is dropped, and later rows are compared with kept ones only. So no two kept
     rows less than a window apart match, and each dropped row has a kept match less than a window before it. With
@@ -85,7 +86,7 @@ class NearVectors(MatchingQuery):
     id: Columns = identity(help="the column that identifies a row in answers, or several that identify it together")
     vector: str = column_name(help="the column of vectors: lists of numbers, such as embeddings")
     dimensions: int = dimensions_parameter()
-    window: Duration = duration(help="two rows are compared if they are less than this apart")
+    window: Length = window_parameter()
     threshold: float | None = threshold_parameter()
     similarity: str = similarity_parameter()
     matches: str | int = matches_parameter()
