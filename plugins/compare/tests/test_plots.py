@@ -618,3 +618,26 @@ def test_a_file_of_answers_draws_the_number_that_the_bounds_belong_to():
     assert sorted(found) == sorted(zip(map(str, quantiles["quantile"]), quantiles["value"], strict=True))
     alone = skyband.plot(answers, only={"quantile": 0.99})
     assert [row["value"] for row in drawn(alone)[1]] == [410, 380, 395]
+
+
+@pytest.mark.parametrize("output", ["rows", "pairs"])
+@pytest.mark.parametrize("names", [["id"], ["desk", "number"]])
+def test_stories_are_dots_over_time_beside_the_similarities_of_best_matches(output, names):
+    rng = np.random.default_rng(5)
+    told = rng.integers(0, 15, 200)
+    vectors = np.eye(16)[told] + rng.normal(0, 0.05, (200, 16))
+    columns = {"id": np.arange(200)} if names == ["id"] else {"desk": ["a"] * 200, "number": np.arange(200)}
+    table = pa.table({"ts": moments(200), **columns, "vector": list(vectors)})
+    query = {"kind": "near-vectors", "time": "ts", "id": names, "vector": "vector", "dimensions": 16}
+    query |= {"threshold": 0.6, "window": "7 days", "matches": 1, "keep": "first", "output": output}
+    answers = local.apply(table, {**query, "id": "id"} if names == ["id"] else query)
+    chart = skyband.plot(answers, query)
+    _, rows = drawn(chart)
+    sizes = np.sort(np.bincount(told))[::-1] - 1
+    stories = {row["story"] for row in rows if "story" in row}
+    assert len(stories) == 12 and sum(row["rows"] for row in rows if "story" in row) == sizes[:12].sum()
+    bars = [row for row in rows if "from" in row]
+    assert sum(row["count"] for row in bars) == 185 and min(row["from"] for row in bars) >= 0.6
+    assert "the 12 of 15 with most" in said(chart) and "a threshold belongs where there are few rows" in said(chart)
+    kept = skyband.plot(local.apply(table, {**query, "id": names[-1], "by": names[:-1], "output": "kept"}), query)
+    assert "all 15, the newest first" in said(kept)

@@ -6,6 +6,6 @@ from skyband_vectors.near_vectors.query import NearVectors
 
 
 class NearVectorsPresentation(QueryPresentation[NearVectors]):
-    """Rows and their matches."""
+    """Stories over time, and the similarities of the best matches."""
 
-    chart = "pairs"
+    chart = "skyband_vectors.near_vectors.drawing:draw"
