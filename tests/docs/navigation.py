@@ -11,8 +11,8 @@ BEGIN, END = "    # generated: begin\n", "    # generated: end\n"
 PARTS = {
     "begin": ("idea.md", "raw.md", "testing.md", "beside-others.md"),
     "ask": ("questions.md", "recipes.md", "trades.md", "choose.md", "time.md", "deduplicate.md", "stories.md",
-            "latencies.md", "changed.md", "reach.md", "detections.md", "fraud.md", "changes.md", "leaderboard.md",
-            "plots.md", "states.md"),
+            "titles.md", "latencies.md", "changed.md", "reach.md", "detections.md", "fraud.md", "changes.md",
+            "leaderboard.md", "plots.md", "states.md"),
     "run": ("sources.md", "files.md", "bad-rows.md", "kafka.md", "databases.md", "delta.md", "iceberg.md", "redis.md",
             "platforms.md", "cluster.md", "dashboard.md", "serve.md", "serve-http.md", "latency.md", "scale.md",
             "watching.md", "faults.md", "savepoints.md", "policy.md"),
