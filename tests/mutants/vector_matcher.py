@@ -348,6 +348,13 @@ class WiderBands(Projections):
         return bands, signs + 4
 
 
+class TrustsProductsInBands(Projections):
+    """The same where bands find candidates."""
+
+    def _product_margin(self) -> float:
+        return 1e-12
+
+
 class ForgetsABand(Projections):
     """Rows are looked up in every third band only."""
 
@@ -362,6 +369,13 @@ class NoMargin(Exact):
 
     def _margin(self, features: int) -> float:
         return 0.0
+
+
+class TrustsProducts(Exact):
+    """A float32 product of all entries that is below the threshold rules a match out, without a margin."""
+
+    def _product_margin(self) -> float:
+        return 1e-12
 
 
 class WideOfTheMark(Exact):
@@ -412,6 +426,7 @@ TOLD = ("every_arrival_reports_its_matches",)
 ORACLE = ("tiny_streams_equal_the_oracle", "seeded_streams_equal_the_oracle", "every_moment_equals_the_oracle")
 LAWS = ("no_two_kept_vectors_match_and_every_dropped_one_matched_a_kept_one",)
 AT = "a_similarity_equal_to_the_threshold_matches"
+ROUNDED = "pairs_at_the_threshold_survive_rounding_where_few_directions_hold_most"
 BELOW = "pairs_just_below_the_threshold_do_not_hide_those_at_it"
 APART = "vectors_a_window_apart_match_and_older_do_not"
 OFTEN = "pairs_at_the_threshold_are_reported_as_often_as_declared"
@@ -442,6 +457,7 @@ MUTANTS: list[Mutant] = [
     (INFO, LosesRowsOfABatch, (CUTS,)),
     (INFO, NumbersOnceMore, ("a_snapshot_at_any_row_loses_no_match",)),
     (EXACT, NoMargin, (BELOW, AT)),
+    (EXACT, TrustsProducts, (ROUNDED,)),
     (EXACT, WideOfTheMark, (BELOW, *TOLD)),
     (EXACT, HalfTheRest, (CUTS,)),
     (EXACT, CrookedDirections, (CUTS,)),
@@ -451,5 +467,6 @@ MUTANTS: list[Mutant] = [
     (BOUNDED, TellsProducts, (TRUE,)),
     (BOUNDED, TheFirstFewFound, ("the_most_similar_of_those_found_are_reported",)),
     (PROJECTIONS, WiderBands, (OFTEN,)),
+    (PROJECTIONS, TrustsProductsInBands, (OFTEN,)),
     (PROJECTIONS, ForgetsABand, (OFTEN,)),
 ]

@@ -28,7 +28,7 @@ UNITS = {
 
 
 def table_of(seed):
-    """Some 150 rows of four days, in the night to one of which clocks go forward; some exactly at midnight in Paris."""
+    """Some 150 rows of four days; clocks go forward in the night to one; some rows exactly at midnight in Paris."""
     table = over_days(stream(seed))
     times = table["ts"].cast(pa.int64()).to_numpy().copy()
     times[::9] = times[::9] // 86_400_000_000 * 86_400_000_000 - 3_600_000_000 * (1 + (times[::9] > 1774746000_000_000))

@@ -12,7 +12,7 @@ from skyband_setjoin.set_matcher import FIRST
 
 from skyband_vectors.matching.band_kernels import decide
 from skyband_vectors.matching.cosine_candidates import CosineCandidates
-from skyband_vectors.matching.window_matcher import directions_of, margin_of
+from skyband_vectors.matching.window_matcher import directions_of
 from skyband_vectors.role import Float32
 
 
@@ -61,7 +61,7 @@ class IndexMatcher(CosineCandidates):
         self, number: int, times: Int64, vectors: Float32, sides: Int8, parts: Int8
     ) -> tuple[Int64, Array]:  # fmt: skip
         new, _ = self._encoded(number, vectors, sides)
-        directions, margin = self._directions(new.entries, new.lengths), margin_of(self.dimensions)
+        directions, margin = self._directions(new.entries, new.lengths), self._product_margin()
         every, counts = [np.empty(0, MATCH)], [0]
         for row, horizon in enumerate(self._horizons(times).tolist()):
             self._drop_before(horizon)

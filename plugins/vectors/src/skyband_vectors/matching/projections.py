@@ -15,7 +15,7 @@ from skyband_setjoin.set_matcher import FIRST
 from skyband_vectors.matching import band_kernels
 from skyband_vectors.matching.cosine_candidates import CosineCandidates
 from skyband_vectors.matching.definition_kernels import squares_of
-from skyband_vectors.matching.window_matcher import directions_of, margin_of
+from skyband_vectors.matching.window_matcher import directions_of
 from skyband_vectors.role import Float32
 
 MOST_PLANES = 2048
@@ -113,7 +113,7 @@ class Projections(CosineCandidates):
         bands, signs = self._shape
         planes, directions = _planes(bands * signs, self.dimensions, self.seed)
         own = directions_of(vectors, np.sqrt(squares)).astype(np.float32)
-        return band_kernels.tags_of(own @ directions.T, margin_of(self.dimensions), planes, vectors, bands)
+        return band_kernels.tags_of(own @ directions.T, self._product_margin(), planes, vectors, bands)
 
     def _batch(
         self, number: int, times: Int64, vectors: Float32, sides: Int8, parts: Int8
@@ -127,7 +127,7 @@ class Projections(CosineCandidates):
         tags = self._tags(new.entries, new.squares)
         cuts, matches, stay, looks = band_kernels.take(
             self._bands, self._stamps, tags, self._slot, new, old, read_only(times), read_only(store.column("times")),
-            horizons, parts, self.sides == 2, self.keep == FIRST, self.threshold, margin_of(self.dimensions),
+            horizons, parts, self.sides == 2, self.keep == FIRST, self.threshold, self._product_margin(),
             self._most(count),
         )  # fmt: skip
         self._warn_of_a_cone(count * len(store), looks - int(cuts[-1]))

@@ -98,7 +98,7 @@ class TiledMatcher(WindowMatcher):
         kind, two = KINDS[self.similarity], self.sides == 2
         drops = self.keep == FIRST and new is old
         columns = features.shape[1]
-        whole = margin_of(self.dimensions) if columns < self.dimensions else 0.0
+        whole = self._product_margin() if columns < self.dimensions else 0.0
         progress.hits, progress.used = scan(
             products, np.maximum(begins, 0), ends, stays, drops, kind, two, self._margin(columns), whole, new, old,
             progress.bars, progress.best, progress.sizes, progress.counts, progress.hits, progress.used,

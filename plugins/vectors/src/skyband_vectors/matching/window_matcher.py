@@ -91,6 +91,10 @@ class WindowMatcher(VectorMatcher):
         columns = (vectors, squares, lengths, sides, numbers)
         return Vectors(*map(read_only, columns)), self._features(vectors, lengths)
 
+    def _product_margin(self) -> float:
+        """How far a float32 product of all entries of vectors of length 1 may be from their cosine."""
+        return margin_of(self.dimensions)
+
     def _horizon(self, now: int) -> int:
         """The time of the oldest vectors that are valid at `now`."""
         return max(now - self.window, TIME_MIN)

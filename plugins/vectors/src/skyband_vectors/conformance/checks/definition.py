@@ -17,7 +17,7 @@ from skyband_vectors.conformance.driver import plain, rows
 from skyband_vectors.conformance.streams import VectorStream, bursts, clustered, stream_of
 from skyband_vectors.conformance.trials import matches_of
 
-COUNT = 6
+COUNT = 7
 WHOLE = {"matches": "all", "keep": "all", "sides": 1, "by": "time"}
 
 
@@ -93,6 +93,20 @@ def check_pairs_just_below_the_threshold_do_not_hide_those_at_it(make: Make, cas
             parameters = {**WHOLE, "dimensions": 64, "window": 400, "similarity": similarity, "threshold": threshold}
             got = matched(make(**parameters), base, [256, 511, 512])
             expect_equal(got, matches_of(parameters, base), f"matches at {threshold}, {similarity}")
+
+
+@check("oracle", guarantees=("exact",), once=True)
+def check_pairs_at_the_threshold_survive_rounding_where_few_directions_hold_most(make: Make, case: Case) -> None:
+    """A pair exactly at the threshold matches, whatever is multiplied first: four of them, each rounded its own way."""
+    base = clustered(9, 700, 192, decay=1.0)
+    values = oracle.similarities(
+        "cosine", base.vectors[650].astype(np.float64), base.vectors[300:640].astype(np.float64)
+    )
+    for rank in (1, 2, 4, 8):
+        threshold = float(np.sort(values)[-rank])
+        parameters = {**WHOLE, "dimensions": 192, "window": 400, "similarity": "cosine", "threshold": threshold}
+        got = matched(make(**parameters), base, [256, 511, 512])
+        expect_equal(got, matches_of(parameters, base), f"matches at {threshold}")
 
 
 @check("oracle", guarantees=("exact",), once=True)
