@@ -21,8 +21,8 @@ KEYS = {
     "a top k since ever": ("top-k", {"window": "ever"}),
     "a fading top k": ("top-k", {"half_life": "20 seconds"}),
     "features": ("row-features", {}),
-    "states of features": ("row-features", {"emit": "state", "every": "30 seconds"}),
-    "changed states of features": ("row-features", {"emit": "changed-state", "every": "10 seconds"}),
+    "states of features": ("row-features", {"carry": [], "emit": "state", "every": "30 seconds"}),
+    "changed states of features": ("row-features", {"carry": [], "emit": "changed-state", "every": "10 seconds"}),
     "pairs": ("top-k-pairs", {}),
 }
 

@@ -85,7 +85,7 @@ def _floats(name: str, floats: Float64) -> Part:
 def _units(name: str, units: Int64) -> Part:
     codes = np.where(units > MOST, units - MOST, INSIDE)
     whole, packed = _whole_numbers(name, np.where(codes == INSIDE, units, 0)), _packed(f"{name} codes", codes)
-    coded: Array = codes.any(axis=1)
+    coded = np.asarray(codes.any(axis=1))
 
     def cut(groups: Int64) -> Matrices:
         own = packed.cut(groups) if coded[groups[0]] else {f"{name} codes": np.empty((len(groups), 0), np.uint8)}
