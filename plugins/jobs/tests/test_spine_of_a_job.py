@@ -57,7 +57,7 @@ def job(tmp_path, monkeypatch):
 
 
 def answers(folder):
-    rows = [json.loads(line) for path in sorted(folder.glob("*.json")) for line in path.read_text().splitlines()]
+    rows = [json.loads(line) for path in sorted(folder.glob("part-*.json")) for line in path.read_text().splitlines()]
     return sorted((row["time"][14:19], row.get("card"), row["paid_sum_1_minute"], row["fraud"]) for row in rows)
 
 
@@ -85,8 +85,8 @@ def test_each_moment_of_the_spine_is_answered(job, tmp_path, engine):
         ("labels.csv", "nothing.csv", "source.spine.path: 'nothing.csv' does not exist"),
         ('"at AS ts"', '"AT AT ts"', "source.spine.select[0]: "),
         ('asks = "asked"', 'asks = "paid"', "source: have a column 'paid', which marks the moments of the spine"),
-        ("[source]", "[source]\nstream = true", "source.spine: is for batches"),
-        ("[source.spine]\n", "[source.spine]\nstream = true\n", "source.spine: must be a source of a batch"),
+        ("[source.spine]\n", "[source.spine]\nstream = true\n", "source.spine.stream: is taken from [source]"),
+        ("[source.spine]\n", '[source.spine]\nidle_after = "1 minute"\n', "source.spine.idle_after: is taken from"),
         ("[source.spine]\n", "[source.spine]\npth = 3\n", "source.spine.pth: unknown"),
     ],
 )
@@ -94,3 +94,61 @@ def test_a_spine_that_does_not_fit_is_refused_by_name(job, tmp_path, was, become
     ended = job("check", was=was, becomes=becomes)
     assert ended.exit_code == 1
     assert message in ended.output.replace(f"{tmp_path}/", ""), ended.output
+
+
+def test_spark_refuses_a_spine_of_a_stream_by_name(job, tmp_path):
+    ended = job("check", was="[source]", becomes="[source]\nstream = true", engine="spark")
+    assert ended.exit_code == 1
+    assert "source.spine: of a stream is for `skyband serve` and --engine local: on Spark unite both" in ended.output
+
+
+STREAM = (
+    JOB.replace("paid.parquet", "paid").replace("labels.csv", "labels").replace("[source]", "[source]\nstream = true")
+)
+STREAM += 'trigger = "available-now"\n'
+
+
+def write(folder, name, rows, labels):
+    for each in ("paid", "labels"):
+        (folder / each).mkdir(exist_ok=True)
+    times, cards, paid = zip(*rows, strict=True)
+    table = pa.table({"ts": pa.array(times, pa.timestamp("s")), "card": pa.array(cards, pa.string()), "paid": paid})
+    pq.write_table(table, folder / "paid" / f"{name}.parquet")
+    lines = [f"1970-01-01 00:{at // 60:02}:{at % 60:02},{card},{fraud}" for at, card, fraud in labels]
+    (folder / "labels" / f"{name}.csv").write_text("\n".join(["at,card,fraud", *lines]) + "\n")
+
+
+FIRST = [(0, "a", 5.0), (20, "b", 7.0), (40, "a", 1.5), (100, None, 2.0)], [
+    (40, "a", "true"), (41, "a", "false"), (101, "", "false"), (50, "new", "true"), (900, "a", "true")
+]  # fmt: skip
+SECOND = [(110, "a", 4.0), (950, "a", 8.0)], [(99, "a", "false"), (120, "a", "true"), (940, "b", "false")]
+AFTER_FIRST = [("00:40", "a", 5.0, True), ("00:41", "a", 6.5, False), ("00:50", "new", 0.0, True)]
+AFTER_SECOND = [("01:41", None, 2.0, False), ("02:00", "a", 4.0, True), ("15:00", "a", 0.0, True)]
+
+
+def test_a_stream_answers_the_moments_that_both_have_passed(job, tmp_path):
+    """A moment far ahead makes no row late: the watermark is that of the slower of both."""
+    write(tmp_path, "1", *FIRST)
+    (tmp_path / "job.toml").write_text(STREAM)
+    ended = CliRunner().invoke(group, ["run", "job.toml", "--engine", "local"])
+    assert ended.exit_code == 0, ended.output
+    assert "late     0 " in ended.output
+    assert answers(tmp_path / "training") == AFTER_FIRST
+    (tmp_path / "job.toml").write_text(STREAM.replace("stream = true", "stream = true\nfinish = true", 1))
+    ended = CliRunner().invoke(group, ["run", "job.toml", "--engine", "local", "--set", 'sink.path="whole"'])
+    assert ended.exit_code == 0, ended.output
+    assert answers(tmp_path / "whole") == sorted([*AFTER_FIRST, ("01:41", None, 2.0, False), ("15:00", "a", 0.0, True)])
+
+
+def test_a_service_goes_on_in_both_where_it_stopped(job, tmp_path):
+    (tmp_path / "job.toml").write_text(STREAM + 'checkpoint = "checkpoint"\n')
+    write(tmp_path, "1", *FIRST)
+    for wanted in (AFTER_FIRST, sorted([*AFTER_FIRST, *AFTER_SECOND])):
+        ended = CliRunner().invoke(group, ["serve", "job.toml"])
+        assert ended.exit_code == 0, ended.output
+        assert answers(tmp_path / "training") == wanted
+        write(tmp_path, "2", *SECOND)
+    (tmp_path / "job.toml").write_text(STREAM.replace('path = "labels"', 'path = "."') + 'checkpoint = "checkpoint"\n')
+    ended = CliRunner().invoke(group, ["serve", "job.toml"])
+    assert ended.exit_code == 1
+    assert "source.spine.path: was " in ended.output

@@ -21,7 +21,8 @@ def with_spine(rows: Any, spine: Any, query: "Query | Mapping[str, Any]") -> Any
     Parameters
     ----------
     rows : pyarrow.Table or DataFrame of Spark
-        the rows whose features are asked; a stream too, if `spine` is one
+        the rows whose features are asked; a stream too, if `spine` is one. `source` and `sources` of the query then
+        give each its own watermark: with asks = "asked", source = "asked" and sources = [False, True]
     spine : pyarrow.Table or DataFrame of Spark
         the moments: the columns of the query's `time`, `by` and `carry`, such as a label; others are left out
     query : Query or mapping
@@ -76,10 +77,12 @@ def split_columns(
         message = f"have a column {asks!r}, which marks the moments of the spine"
         raise InputError("rows", f"{message}: name another in `asks`")
     carry: tuple[str, ...] = getattr(query, "carry", ())
-    needed = list(dict.fromkeys([query.time, *source_columns(query.by), *carry]))
+    of_source = [] if query.source in (None, asks) else [query.source]
+    needed = list(dict.fromkeys([query.time, *source_columns(query.by), *carry, *of_source]))
     for name in needed:
         if name not in spine:
-            key = "time" if name == query.time else "carry" if name in carry else "by"
+            keys = {query.time: "time", query.source: "source"}
+            key = keys.get(name, "carry" if name in carry else "by")
             message = f"has no column {name!r}, which the query names in `{key}`"
             raise InputError("spine", f"{message}: rename one of {', '.join(spine)}, or add it")
     carried = {name for name in carry if name not in (query.time, *source_columns(query.by))}

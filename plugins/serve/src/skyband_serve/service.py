@@ -23,7 +23,7 @@ from skyband_jobs.running.savepoint import Savepoint, checkpoint_of, source_fact
 from skyband_jobs.tables.model import AVAILABLE_NOW
 
 from skyband_serve.checkpoint import Checkpoint, read_whole
-from skyband_serve.following import follow
+from skyband_serve.following import follow, followed
 from skyband_serve.published import Board
 from skyband_serve.rows_aside import RowsAside, rows_aside
 from skyband_serve.settings import ServeSettings
@@ -97,7 +97,7 @@ class Service:
         assert checkpoint.stream is not None
         failures, is_new = list[SnapshotError](), not checkpoint.has_turns
         for folder, turns in checkpoint.starts():
-            source = follow(job.source, job.rows)
+            source = followed(job)
             rules = None if job.broadcast is None else follow(all_columns(job.broadcast, job.query), None)
             totals = Totals.of(job, micro_batches=0, may_be_empty=not is_new)
             run = job.begin_here()
@@ -149,11 +149,16 @@ class Service:
     def _seek(self, folder: Path) -> tuple[Savepoint, list[bytes]]:
         """Move the sources to where a savepoint was made. Raises SnapshotError where any of it is damaged."""
         contents, snapshots = read_whole(folder)
-        for reader, position in ((self.source, contents.position), (self.rules, contents.second)):
+        for reader, position in ((self.source, contents.position), (self._second, contents.second)):
             if reader is not None and position is not None:
                 reader.resume(position)
         self.number = self._saved = int(folder.name)
         return contents, snapshots
+
+    @property
+    def _second(self) -> FollowedSource | None:
+        """The source besides the first that has a position of its own."""
+        return self.rules or self.source.second
 
     def _open_sinks(self, stream: str, is_new: bool) -> None:
         schema = self.run.result_schema
@@ -353,7 +358,7 @@ class Service:
             else evolve(reader.position(parts / name), source=source_facts(table))
             for reader, table, name in (
                 (self.source, self.job.source, "rows"),
-                (self.rules, self.job.broadcast, "rules"),
+                (self._second, None if self.job.second is None else self.job.second[1], "rules"),
             )
         ]
         self.board.save_states(self.checkpoint.states_file, self.run.result_schema)

@@ -65,6 +65,11 @@ class FollowedSource(ABC):
     def place(self) -> str:
         """Where it is now, for people."""
 
+    @property
+    def second(self) -> "FollowedSource | None":
+        """The other one, if it is two in one: each has a position of its own."""
+        return None
+
     def close(self) -> None:
         """Release what it holds."""
         return

@@ -27,7 +27,7 @@ class SparkEngine(JobEngine):
             return [Problem("source.format", 'Spark\'s own reader does not support arrow: use source.reader = "files"')]
         from skyband_spark.reading.parquet_nanoseconds import nanosecond_problems
 
-        return nanosecond_problems(source)
+        return nanosecond_problems(source) + _spine_problems(source)
 
     def reader(self, job: CheckedJob) -> str | None:
         from skyband_spark.reading.plain_files_of_tables import table_choice
@@ -100,3 +100,10 @@ class SparkEngine(JobEngine):
         from skyband_spark.warming.precompile import Warming
 
         return run_spark.run(job, self, progress, Warming(job.path, job.sets), savepoint)
+
+
+def _spine_problems(source: Source) -> list[Problem]:
+    if not source.stream or source.spine is None:
+        return []
+    message = "of a stream is for `skyband serve` and --engine local: on Spark unite both in Python by with_spine"
+    return [Problem("source.spine", message)]

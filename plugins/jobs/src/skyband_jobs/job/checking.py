@@ -93,8 +93,8 @@ def _with_spine(
     opened: OpenSource, source: Source, query: Any, engine: JobEngine, zone: str | None, is_wrong: bool
 ) -> tuple[OpenSource, list[Problem]]:
     """The source with the moments of its spine, and the problems of these."""
-    if source.stream:
-        message = "is for batches: for a stream, unite both in Python with with_spine, or set source.stream = false"
+    if query is not None and query.broadcast is not None:
+        message = f"cannot be combined with {query.kind}, which takes a second table: remove it"
         return OpenSource(), [Problem("source.spine", message)]
     try:
         spine = source.spine_source
@@ -107,7 +107,7 @@ def _with_spine(
     from skyband_jobs.job.spine_rows import with_moments  # on use, as few jobs have one
 
     try:
-        return with_moments(opened, moments, query), []
+        return with_moments(opened, moments, query, source.stream), []
     except ConfigError as error:
         return OpenSource(), list(error.problems)
 

@@ -84,7 +84,8 @@ def _answers(
         step = batches.file // (files or 1)
         with batches.placing():
             added = local_run.add(batch)
-        totals.files_back += order.goes_back(batches.file, added)
+        if job.source.spine is None:
+            totals.files_back += order.goes_back(batches.file, added)
         if files is not None:
             added.add(waiting or added)
             waiting = added
@@ -159,6 +160,9 @@ def _rows(job: CheckedJob) -> Files | Table:
     """The source as the check opened it, else opened now. Raises ConfigError where it cannot be opened."""
     with problems_within("source"):
         rows = job.rows or open_files(job.source)
+    if job.rows is None and job.source.spine is not None:
+        message = "has no rows yet, or is read only by Spark: the local engine needs a file of it"
+        raise ConfigError(Problem("source.spine", message))
     if rows is None:
         raise ConfigError(Problem("source", "the local engine reads only this machine's files; use --engine spark"))
     return rows

@@ -138,6 +138,10 @@ def _job(tables: Mapping[str, Any], path: Path, sets: tuple[str, ...], engine: J
     choose = partial(_choose, backends, engine, sink if source and source.stream else None, choices)
     limits = {role: choice for role, choice in backends.items() if limited(role, choice)}
     named = {role: choice for role, choice in backends.items() if role not in limits}
+    if source and query and source.stream and source.spine is not None:
+        from skyband_jobs.job.spine_rows import with_two_watermarks  # on use, as few jobs have one
+
+        query = with_two_watermarks(query)
     findings = check_job(tables, source, query, named, choose, sink, engine, zone, path, tells_case(spark))
     broadcast = placed(broadcast, folder) if broadcast else None
     misplaced = []

@@ -73,11 +73,10 @@ def _facts(job: Job) -> dict[str, Any]:
     source = {f"source.{name}": value for name, value in source_facts(job.source).items()}
     if job.limits:
         source[_BACKENDS] = {role: {"limits": job.limits[role], "backend": job.backends[role]} for role in job.limits}
-    second = job.broadcast
-    if second is None or not second.stream:
-        return {**source, "sink.format": job.sink.format}
-    rules = {f"{_QUERY}{job.query.broadcast}.{name}": value for name, value in source_facts(second).items()}
-    return {**source, **rules, "sink.format": job.sink.format}
+    if job.second is not None:
+        key, second = job.second
+        source |= {f"{key}.{name}": value for name, value in source_facts(second).items()}
+    return {**source, "sink.format": job.sink.format}
 
 
 def _read(path: Path) -> dict[str, Any]:

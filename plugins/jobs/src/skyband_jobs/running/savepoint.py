@@ -3,7 +3,7 @@
 savepoint.json   what made it, the query and source, the position in time and in the source, and the other files
 states/          a snapshot of each shard
 source/          Spark's log of the files read, if the source is files
-rules/           the same for the query's second table, if that is a stream
+rules/           the same for the stream's other source: the query's second table, or a spine
 """
 
 import json
@@ -62,7 +62,7 @@ class Savepoint:
     position: Position | None
     """None for a savepoint from history: the stream starts where its own source does."""
     second: Position | None = None
-    """How far the query's second table was read, if that was a stream."""
+    """How far the stream's other source was read: the query's second table, or a spine."""
 
     def snapshots(self) -> list[bytes]:
         """The state of each shard, by its number. Raises SnapshotError where one is missing or has another size."""
@@ -90,16 +90,17 @@ def fact_text(value: Any) -> str:
 
 def check_sources(job: Job, contents: Savepoint) -> None:
     """Raise ConfigError where a position in the savepoint's sources is meaningless in the job's."""
-    second = job.broadcast if job.broadcast is not None and job.broadcast.stream else None
     problems = _moved("source", contents.position, job.source)
-    problems += _moved(f"query.{job.query.broadcast}", contents.second, second)
+    if job.second is not None:
+        key, second = job.second
+        problems += _moved(key, contents.second, second)
     if problems:
         raise ConfigError(*problems)
 
 
-def _moved(key: str, position: Position | None, source: Source | None) -> list[Problem]:
-    """The differences of a source, under a key, from that of a savepoint. A source that was removed is ignored."""
-    if position is None or source is None:
+def _moved(key: str, position: Position | None, source: Source) -> list[Problem]:
+    """The differences of a source, under a key, from that of a savepoint."""
+    if position is None:
         return []
     before, current = position.source, source_facts(source)
     return [
@@ -138,7 +139,7 @@ def write(
     position: Position | None,
     second: Position | None = None,
 ) -> Savepoint:
-    """Write a savepoint with a snapshot of each shard, by its number; second: the position in the second table.
+    """Write a savepoint with a snapshot of each shard, by its number; second: the position in the other source.
 
     `folder` is complete or absent, even if this is interrupted.
     """

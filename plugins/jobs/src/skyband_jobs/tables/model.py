@@ -11,7 +11,7 @@ from attrs.converters import optional
 from skyband.config.durations import Duration, clock_problem, parse, parsed
 from skyband.config.literals import literal
 from skyband.config.parameters import build, checked, choice, flag
-from skyband.errors import SkybandError, suggest
+from skyband.errors import ConfigError, Problem, SkybandError, suggest
 from skyband.registry.info import ENGINE_FORMATS, FILE_FORMATS
 from skyband.registry.install_hints import known_formats
 
@@ -80,10 +80,10 @@ def _select_problem(value: Any) -> str | None:
 
 
 def _spine_problem(value: Any) -> str | None:
-    if isinstance(value, Mapping) and "spine" not in value and not value.get("stream"):
+    if isinstance(value, Mapping) and "spine" not in value:
         return None
     example = '{ path = "labels/", format = "parquet" }'
-    return f"must be a source of a batch, such as spine = {example} (got {literal(value)})"
+    return f"must be a source, such as spine = {example} (got {literal(value)})"
 
 
 def _options_problem(value: Any) -> str | None:
@@ -206,8 +206,13 @@ class Source:
 
     @property
     def spine_source(self) -> "Source | None":
-        """The source of the moments. Raises ConfigError where its keys are wrong."""
-        return None if self.spine is None else build(Source, self.spine)
+        """The source of the moments, a stream if this is one. Raises ConfigError where its keys are wrong."""
+        if self.spine is None:
+            return None
+        theirs = [name for name in ("stream", "finish", "idle_after") if name in self.spine]
+        if theirs:
+            raise ConfigError(*(Problem(name, "is taken from [source]: remove it") for name in theirs))
+        return build(Source, {**self.spine, "stream": self.stream})
 
 
 @define
@@ -280,6 +285,15 @@ class Job:
     """By name, the tables that engines add, built: all those of this engine, and others that the file has."""
     metrics: str | None = field(default=None, kw_only=True)
     """A loopback port, or a file, where Prometheus finds the metrics of the run."""
+
+    @property
+    def second(self) -> tuple[str, Source] | None:
+        """The other source of a stream, and the key that names it: the query's second table, if that is a stream, or a
+        spine. None if it has only one."""
+        if self.broadcast is not None and self.broadcast.stream:
+            return f"query.{self.query.broadcast}", self.broadcast
+        spine = self.source.spine_source if self.source.stream else None
+        return None if spine is None else ("source.spine", spine)
 
 
 def option_text(value: Any) -> str:

@@ -42,7 +42,7 @@ def rows_to_read(job: CheckedJob) -> tuple[Files | Table | None, Sequence[str] |
         return job.rows, job.query.columns
     from skyband_jobs.job.spine_rows import SpineRows  # on use, as few jobs have one
 
-    return (job.rows.rows, job.rows.of_rows) if isinstance(job.rows, SpineRows) else (None, None)
+    return (job.rows.rows, job.rows.union.of_rows) if isinstance(job.rows, SpineRows) else (None, None)
 
 
 def second_table(session: Any, job: CheckedJob) -> Any:
