@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from skyband.errors import SkybandError
-from skyband_detect.detections import conditions, rule
+from skyband_detect.detections import rule, texts
 from skyband_detect.newest.last_times import LastTimes
 from skyband_distinct.k_skb import frequency_bounds
 from skyband_distinct.questions.set_expressions import CountExpression
@@ -94,7 +94,7 @@ MUTANTS = {
         ("detect/tests/test_last_times", FULL, [(keys, 0) for keys in range(3, 24)]),
     ),
     "nulls are among the rows of the first of many words": (
-        (conditions, "_rows_by_word", "< _WORDS_OF_16_BITS", "<= _WORDS_OF_16_BITS"),
+        (texts, "_by_code", "<= _WORDS_OF_16_BITS", "<= _WORDS_OF_16_BITS + 1"),
         (
             "detect/tests/test_conditions",
             "test_words_have_their_rows_and_nulls_none_however_many_words_there_are",

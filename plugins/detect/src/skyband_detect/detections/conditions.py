@@ -1,7 +1,8 @@
-"""The rows that meet each of many conditions: most name a word of a column, and are evaluated on its rows only.
+"""The rows that meet each of many conditions: those on one text are evaluated on its distinct values.
 
-`action = 'login' AND port > 1024` can only be met by rows with the word login. All conditions on words of one column
-share an index of its words, so a batch costs time for the rows that conditions may be met by, not for each condition.
+`action = 'login' AND port > 1024` can only be met by rows with the word login, and `lower(path) LIKE '%.exe'` has to be
+evaluated once for each different path. All conditions share the distinct texts of a column and of its `lower`: a batch
+costs time for the different texts and for the rows that may meet a condition, not for all rows and each condition.
 A condition that can fail on some rows, such as a division, is evaluated on all rows: it must fail wherever it would.
 """
 
@@ -11,52 +12,34 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from skyband.arrays import Array, Int64
-from skyband.columns.keyed_frames import decoded, plain_type
-from skyband_expressions.binding import bind, rows_of
-from skyband_expressions.bound import Bound
+from skyband.arrays import Int64
+from skyband.columns.keyed_frames import plain_type
+from skyband_expressions.binding import bind
 from skyband_expressions.expression import Expression, parse_condition
-from skyband_expressions.syntax import Call, Literal, Name, Tree, names_in
+from skyband_expressions.syntax import Call, Cast, Literal, Name, Tree, names_in
 
-_WORDS_OF_16_BITS = 1 << 16
+from skyband_detect.detections.condition_parts import AllOf, AnyOf, NotTrue, OfRow, OfText, OneOf, Part
+from skyband_detect.detections.texts import CASES, BatchTexts, cased
 
 
 class _Condition(NamedTuple):
     """A condition, and how to find the rows that meet it."""
 
     whole: Expression
-    column: str | None = None
-    """The column of text with the words that it requires; None if it requires none, or can fail."""
-    words: tuple[str, ...] = ()
-    rest: Bound | None = None
-    """What it requires besides the word; None for nothing."""
-    columns: tuple[str, ...] = ()
-    """The columns that the rest reads."""
+    part: Part | None = None
+    """None if it can fail, so that all rows must be evaluated."""
 
 
 def rows_by_condition(wheres: Iterable[str], batch: pa.RecordBatch) -> Iterator[tuple[str, Int64]]:
-    """Each condition with the rows that meet it, int64[m], ascending. O(rows that have its word), or O(n) without."""
-    indexes: dict[str, dict[str, Int64]] = {}
+    """Each condition with the rows that meet it, int64[m], ascending. O(different texts + rows that may meet it)."""
+    texts = BatchTexts(batch)
     for where in wheres:
         condition = _condition(where, batch.schema)
-        if condition.column is None:
-            yield where, np.flatnonzero(_true(condition.whole.evaluate(batch)))
-            continue
-        if condition.column not in indexes:
-            indexes[condition.column] = _rows_by_word(batch.column(condition.column))
-        index = indexes[condition.column]
-        pieces = [index[word] for word in condition.words if word in index]
-        rows = np.sort(np.concatenate(pieces)) if len(pieces) > 1 else pieces[0] if pieces else np.empty(0, np.int64)
-        if len(rows) and condition.rest is not None:
-            part = batch.select(condition.columns).take(pa.array(rows))
-            rows = rows[_true(condition.rest.evaluate(rows_of(part)))]
-        yield where, rows
-
-
-def _true(column: pa.Array) -> Array:
-    """bool[n]: the rows that are neither false nor null."""
-    mask: Array = column.fill_null(False).to_numpy(zero_copy_only=False)
-    return mask
+        if condition.part is not None:
+            yield where, condition.part.rows(texts, None)
+        else:
+            mask = condition.whole.evaluate(batch).fill_null(False)
+            yield where, np.flatnonzero(mask.to_numpy(zero_copy_only=False))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -65,17 +48,66 @@ def _condition(where: str, schema: pa.Schema) -> _Condition:
     whole = parse_condition(where)
     if bind(whole.tree, schema).can_fail:
         return _Condition(whole)
-    parts = list(_conjuncts(whole.tree))
-    for place, part in enumerate(parts):
-        name, words = _required_words(part)
-        if name in schema.names and words and _is_text(plain_type(schema.field(name).type)):
-            others = parts[:place] + parts[place + 1 :]
-            if not others:
-                return _Condition(whole, name, words)
-            tree = Call("and", tuple(others)) if len(others) > 1 else others[0]
-            columns = tuple(dict.fromkeys(other.parts[0] for other in names_in(tree)))
-            return _Condition(whole, name, words, bind(tree, schema), columns)
-    return _Condition(whole)
+    names = [field.name for field in schema if _is_text(plain_type(field.type))]
+    return _Condition(whole, _part(_with_cases(whole.tree, {*names}), schema))
+
+
+def _with_cases(tree: Tree, names: set[str]) -> Tree:
+    """The tree, with columns in place of `lower(name)` and `upper(name)` of these columns of text."""
+    if isinstance(tree, Cast):
+        return Cast(_with_cases(tree.argument, names), tree.type, tree.safe)
+    if not isinstance(tree, Call):
+        return tree
+    if tree.function in CASES:  # lower(upper(name)) is bound as a whole
+        (name, *others) = tree.arguments
+        simple = isinstance(name, Name) and len(name.parts) == 1 and name.parts[0] in names and not others
+        return Name((cased(tree.function, name.parts[0]),)) if simple else tree  # type: ignore[union-attr]
+    return Call(tree.function, tuple(_with_cases(argument, names) for argument in tree.arguments))
+
+
+def _part(tree: Tree, schema: pa.Schema) -> Part:
+    """How to find the rows for which a tree is true."""
+    if isinstance(tree, Call) and tree.function == "and":
+        return AllOf(tuple(_part(argument, schema) for argument in _joined("and", tree)))
+    if isinstance(tree, Call) and tree.function == "or":
+        return AnyOf(tuple(_part(argument, schema) for argument in _joined("or", tree)))
+    inner = _not_true(tree)
+    if inner is not None:
+        return NotTrue(_part(inner, schema))
+    name, words = _required_words(tree)
+    fields = {name: _field(name, schema) for name in dict.fromkeys(name.parts[0] for name in names_in(tree))}
+    if words and _is_text(fields[name].type):
+        return OneOf(name, words)
+    bound = bind(tree, pa.schema(list(fields.values())))
+    if len(fields) == 1 and all(_is_text(field.type) for field in fields.values()):
+        return OfText(next(iter(fields)), bound)
+    return OfRow(bound)
+
+
+def _field(name: str, schema: pa.Schema) -> pa.Field:
+    """The field of a column, or of a column's text in another case."""
+    if name not in schema.names:
+        return pa.field(name, pa.string())
+    field = schema.field(name)
+    return field.with_type(plain_type(field.type))
+
+
+def _joined(word: str, tree: Tree) -> Iterator[Tree]:
+    """The conditions between which there is nothing but this word."""
+    if isinstance(tree, Call) and tree.function == word:
+        for argument in tree.arguments:
+            yield from _joined(word, argument)
+    else:
+        yield tree
+
+
+def _not_true(tree: Tree) -> Tree | None:
+    """The condition in NOT coalesce(condition, false), which is true wherever the condition is not."""
+    if isinstance(tree, Call) and tree.function == "not" and isinstance(tree.arguments[0], Call):
+        inner = tree.arguments[0]
+        if inner.function == "coalesce" and inner.arguments[1:] == (Literal(False),):
+            return inner.arguments[0]
+    return None
 
 
 def _required_words(tree: Tree) -> tuple[str, tuple[str, ...]]:
@@ -92,23 +124,3 @@ def _required_words(tree: Tree) -> tuple[str, tuple[str, ...]]:
 
 def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _conjuncts(tree: Tree) -> Iterator[Tree]:
-    """The conditions that are all true if this one is."""
-    if isinstance(tree, Call) and tree.function == "and":
-        for argument in tree.arguments:
-            yield from _conjuncts(argument)
-    else:
-        yield tree
-
-
-def _rows_by_word(column: pa.Array) -> dict[str, Int64]:
-    """The rows of each word, int64[m], ascending. O(n)."""
-    encoded = decoded(column).dictionary_encode()
-    words = encoded.dictionary.to_pylist()
-    codes = encoded.indices.fill_null(len(words)).to_numpy(zero_copy_only=False)
-    few = len(words) < _WORDS_OF_16_BITS  # so few bits make it a radix sort
-    order = np.argsort(codes.astype(np.uint16) if few else codes, kind="stable")
-    cuts = np.cumsum(np.bincount(codes, minlength=len(words)))
-    return {word: order[start:stop] for word, start, stop in zip(words, [0, *cuts], cuts, strict=False)}
