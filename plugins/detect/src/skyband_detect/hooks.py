@@ -73,7 +73,9 @@ def skyband_queries() -> list[QueryInfo]:
 
 @hookimpl
 def skyband_commands(group: "click.Group") -> None:
-    """The command `skyband sigma`."""
-    from skyband_detect.sigma import command
+    """The commands `skyband sigma` and `skyband elastic`."""
+    from skyband_detect.elastic import command as elastic
+    from skyband_detect.sigma import command as sigma
 
-    group.add_command(command.command, "sigma")
+    group.add_command(sigma.command, "sigma")
+    group.add_command(elastic.command, "elastic")

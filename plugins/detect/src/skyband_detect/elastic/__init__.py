@@ -1,0 +1,1 @@
+"""Makes rules of Elastic's threshold and new-terms rules."""
