@@ -4,6 +4,7 @@ import json
 import math
 from collections import defaultdict
 from datetime import UTC, datetime
+from operator import ge
 from random import Random
 from typing import NamedTuple
 
@@ -23,11 +24,14 @@ KEEP = [
     {"where": "NOT ok", "key": ["host"], "measure": "distinct host", "most": 4, "longest": "5 minutes"},
     {"key": ["user", "host"], "measure": "unseen", "longest": "60 seconds"},
     {"key": ["user"], "measure": "sequence", "steps": STEPS, "longest": "60 seconds"},
+    {"key": ["host"], "most": 3, "longest": "60 seconds", "below": True},
+    {"key": ["user"], "measure": "sum bytes", "longest": "60 seconds"},
+    {"key": [], "measure": "p95 of bytes", "at_least": 5.25, "longest": "5 minutes"},
 ]
 
 
 def query_of(fixed=(), **keys):
-    open_to = {"keys": KEYS, "rule_columns": COLUMNS, "keep": KEEP, "carry": ["id"]}
+    open_to = {"keys": KEYS, "rule_columns": COLUMNS, "rule_numbers": ["bytes"], "keep": KEEP, "carry": ["id"]}
     return make_query({"kind": "detections", "time": "ts", "detections": list(fixed), **open_to, **keys})
 
 
@@ -56,18 +60,29 @@ class Timeline:
     def __init__(self, fixed):
         self.kept, self.opened, self.names = {}, {}, defaultdict(list)
         for rule in fixed:
-            self.keep(self.counted(rule), rule.get("at_least", 1), self.spans(rule)[0])
+            self.keep(self.counted(rule), self.limits(rule))
         for one in KEEP:
-            self.keep(self.counted(one), one.get("most", 1), seconds(one["longest"]))
+            of = {"window": one["longest"], "below" if "below" in one else "at_least": one.get("most", 1)}
+            limits = self.limits({**{key: value for key, value in one.items() if key != "below"}, **of})
+            self.keep(self.counted(one), limits)
 
-    def keep(self, counted, most, longest):
-        before = self.kept.get(counted, (0, 0))
-        self.kept[counted] = max(before[0], most), max(before[1], longest)
+    def keep(self, counted, limits):
+        self.kept[counted] = tuple(map(max, limits, self.kept.get(counted, limits)))
 
     @staticmethod
     def counted(rule):
+        measure = rule.get("measure", "rows")
+        if " of " in measure:  # quantiles of one column share a counter if they have the same bound
+            measure = rule["at_least"]
         steps = json.dumps(rule.get("steps")), rule.get("any_order")
-        return rule.get("where"), tuple(rule.get("key", ())), rule.get("measure", "rows"), *steps
+        return rule.get("where"), tuple(rule.get("key", ())), measure, *steps
+
+    @classmethod
+    def limits(cls, rule):
+        """The longest window, the largest bound, and the longest window with `below`."""
+        below = rule.get("below", 0)
+        bound = 1 if rule.get("measure") in (*NUMBERS, "p95 of bytes") else below or rule.get("at_least", 1)
+        return cls.spans(rule)[0], bound, seconds(rule["window"]) if below else 0
 
     @staticmethod
     def spans(rule):
@@ -101,20 +116,16 @@ class Timeline:
         opened, holds = None, start
         if "measure" in rule:
             opened, holds = self.place(rule, start, mark)
-            before = self.opened.get(opened, (0, 0))
-            self.opened[opened] = max(before[0], rule.get("at_least", 1)), max(before[1], self.spans(rule)[0])
+            limits = self.limits(rule)
+            self.opened[opened] = tuple(map(max, limits, self.opened.get(opened, limits)))
         version = Version(start, holds, rule if "measure" in rule else None, life, opened)
         self.names[rule["name"]] = sorted([*(one for one in own if one.start != start), version], key=lambda v: v.start)
 
     def place(self, rule, start, mark):
-        counted, bound, (window, reach) = self.counted(rule), rule.get("at_least", 1), self.spans(rule)
-        most, longest = self.kept.get(counted, (0, 0))
-        if most >= bound and longest >= window:
+        counted, limits, (_, reach) = self.counted(rule), self.limits(rule), self.spans(rule)
+        if all(map(ge, self.kept.get(counted, (0, 0, -1)), limits)):
             return None, start
-        covering = [
-            key for key, limits in self.opened.items()
-            if key and key[0] == counted and limits[0] >= bound and limits[1] >= window
-        ]  # fmt: skip
+        covering = [key for key, own in self.opened.items() if key and key[0] == counted and all(map(ge, own, limits))]
         key = min(covering, key=lambda key: key[1], default=(counted, mark))
         return key, max(start, key[1] + reach - 1e-6)
 
@@ -144,17 +155,18 @@ def a_rule(random: Random, name: str, mark: float) -> dict:
         return {"name": name}
     rule = random_rules(random.randrange(1 << 30), 1)[0] | {"name": name}
     rule.pop("until", None)
-    if rule["measure"] in NUMBERS:  # fixed rules only
-        rule |= {"measure": "rows", "at_least": random.choice((1, 4, 20))}
-        rule.pop("least", None)
-    if "below" in rule:  # fixed rules only
-        rule |= {"at_least": rule.pop("below"), "tell": "crossing"}
     if random.random() < 0.3:
         rule |= {"key": ["user"], "measure": "rows", "at_least": random.choice((1, 4, 20)), "window": "60 seconds"}
         rule.setdefault("tell", "crossing")
-        for key in ("where", "steps", "any_order"):
+        for key in ("where", "steps", "any_order", "below", "least"):
             rule.pop(key, None)
-        if random.random() < 0.2:
+        if random.random() < 0.3:
+            rule |= {"key": ["host"], "below": min(rule.pop("at_least"), 3), "tell": "crossing"}
+        elif random.random() < 0.3:
+            rule |= {"measure": "sum bytes", "at_least": random.choice((3, 40))}
+        elif random.random() < 0.2:
+            rule |= {"key": [], "measure": "p90 of bytes", "at_least": 5.25}
+        elif random.random() < 0.2:
             rule |= {"measure": "sequence", "steps": STEPS}
             rule.pop("at_least")
     if rule["measure"] == "unseen":

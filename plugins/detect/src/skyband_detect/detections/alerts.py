@@ -9,9 +9,10 @@ import pyarrow.compute as pc
 from attrs import frozen
 from skyband.arrays import Array, Int64
 from skyband.columns.rows import Rows
-from skyband.columns.rows_behind_answers import carried, carried_values
+from skyband.columns.rows_behind_answers import carried_values
 from skyband.queries.time_columns import moments
 
+from skyband_detect.detections.batch_entries import column_of
 from skyband_detect.detections.falling_keys import FallenKeys
 from skyband_detect.detections.key_texts import key_texts
 from skyband_detect.detections.versions import ActiveRules
@@ -30,6 +31,24 @@ class Alerts(NamedTuple):
     high: Array
     """The bounds are floats or whole numbers; `high` is NaN if only the lower end is known."""
 
+    def filter(self, stays: Array) -> "Alerts":
+        """Those of bool[n]."""
+        return Alerts(*(column[stays] for column in self))
+
+
+def joined_alerts(pieces: Sequence[Alerts]) -> Alerts:
+    """The alerts of several counters."""
+    return Alerts(
+        *(np.concatenate(column) for column in zip(Alerts(*[np.empty(0, np.int64)] * 5), *pieces, strict=True))
+    )
+
+
+def rows_by_rule(rules: Int64, order: Int64) -> dict[int, Int64]:
+    """The places of each rule in int64[n], in this order."""
+    places = np.lexsort((order, rules))
+    different, begins = np.unique(rules[places], return_index=True)
+    return dict(zip(different.tolist(), np.split(places, begins[1:]), strict=True)) if len(rules) else {}
+
 
 @frozen
 class AnswerTable:
@@ -39,15 +58,13 @@ class AnswerTable:
     schema: pa.Schema
     carry: Sequence[pa.Field]
 
-    def of(
-        self, rows: Rows, active: ActiveRules, alerts: Alerts, fallen: Sequence[FallenKeys]
-    ) -> pa.RecordBatch | None:
+    def of(self, rows: Rows, active: ActiveRules, alerts: Alerts, falls: FallenKeys | None) -> pa.RecordBatch | None:
         """The answers, in order of time, rule and key; None if there are none."""
         pieces = [self._of_rows(rows, active, alerts)] if len(alerts.rows) else []
-        for falls in fallen:
+        if falls is not None and len(falls.times):
             numbers = {"value": falls.value, "low": falls.value, "high": falls.value}
             own = {"time": falls.times, "rule": falls.rules, "key": falls.columns[0], **numbers}
-            pieces += [_answer_columns(own, falls.columns[1:])] if len(falls.times) else []
+            pieces.append(_answer_columns(own, falls.columns[1:]))
         if not pieces:
             return None
         table = pa.concat_tables(pieces).combine_chunks()
@@ -76,16 +93,11 @@ class AnswerTable:
         for place, key in enumerate(different):
             own = np.flatnonzero(number == place)
             if len(own):
-                pieces.append(key_texts(key, [self.column(rows, name, alerts.rows[own]) for name in key], len(own)))
+                pieces.append(
+                    key_texts(key, [column_of(self.query, rows, name, alerts.rows[own]) for name in key], len(own))
+                )
                 places.append(own)
         return pa.concat_arrays(pieces).take(pa.array(np.argsort(np.concatenate(places), kind="stable")))
-
-    def column(self, rows: Rows, name: str, places: Int64 | None) -> pa.Array:
-        """The values of a carried column in these rows; None: in all."""
-        column = rows[carried(self.query.carried_names.index(name))]
-        if places is None:
-            return pa.array(column)
-        return pa.array(column[places]) if isinstance(column, np.ndarray) else column.take(pa.array(places))
 
 
 def _answer_columns(own: Mapping[str, Any], carry: Sequence[pa.Array]) -> pa.Table:

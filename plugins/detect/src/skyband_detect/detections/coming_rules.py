@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from skyband.arrays import TIME_MAX, TIME_MIN, Array
 from skyband.columns.arrow_normalization import no_rows
+from skyband.columns.numbers import is_number
 from skyband.errors import InputError, SnapshotError
 from skyband.groups import state_arrays
 from skyband.groups.broadcast_state import BroadcastState, RefusedRows
@@ -19,10 +20,12 @@ from skyband_expressions.expression import parse_condition
 from skyband_expressions.row_conditions import columns_read, problem_in
 
 from skyband_detect.detections.counters import Counter, Shared, shared_by
+from skyband_detect.detections.number_measures import NumberMeasure
 from skyband_detect.detections.rule import Rule, rule_or_faults
 from skyband_detect.detections.rule_rows import row_schema, rows_of, rule_of
-from skyband_detect.detections.versions import ActiveRules, Opening, Version, with_ends
+from skyband_detect.detections.versions import ActiveRules, Limits, Opening, Version, with_ends
 from skyband_detect.role import LONGEST, MOST
+from skyband_detect.total_role import QUANTILE
 
 if TYPE_CHECKING:
     from skyband_detect.detections.query import Detections
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
 _TEXTS = pa.list_(pa.string())
 _OPENED = pa.schema([
     ("where", pa.string()), ("key", _TEXTS), ("measure", pa.string()), ("values", _TEXTS), ("at", pa.int64()),
-    ("most", pa.int64()), ("longest", pa.int64()),
+    *((limit, pa.int64()) for limit in Limits._fields),
 ])  # fmt: skip
 _VERSIONS = pa.schema([
     ("name", pa.string()), ("start", pa.int64()), ("holds", pa.int64()), ("life", pa.int64()), ("rule", pa.string()),
@@ -55,9 +58,9 @@ class ComingRules(BroadcastState):
         self._permanent: dict[Shared, Counter] = {counter.shared: counter for counter in query.counters.all}
         self._versions: dict[str, list[Version]] = {}
         """By name, in order of start."""
-        self._limits: dict[Shared, dict[int, tuple[int, int]]] = {}
-        """The largest bound and the longest window of each open counter, by the watermark at which it was opened."""
-        self._answered, self._next_end = TIME_MIN, TIME_MAX
+        self._limits: dict[Shared, dict[int, Limits]] = {}
+        """Those of each open counter, by the watermark at which it was opened."""
+        self._answered, self._next_end, self._turn_at = TIME_MIN, TIME_MAX, TIME_MAX
         self._source: pa.Schema | None = None
         self._active: ActiveRules | None = None
 
@@ -78,16 +81,19 @@ class ComingRules(BroadcastState):
             holding = [(version, end) for version, end in rules if end > version.holds]
             self._next_end = min((end for _, end in rules), default=TIME_MAX)
             limits = {(of, at): limit for of, by_time in self._limits.items() for at, limit in by_time.items()}
-            self._active = ActiveRules.of(self._query.detections, self._query.counters.all, holding, limits)
+            fixed, unit = self._query.detections, self._query.unit
+            self._active = ActiveRules.of(fixed, self._query.counters.all, holding, limits, unit=unit)
         return self._active
 
     @property
     def next_at(self) -> int:
-        """Rules answer for rows, at no other moments."""
-        return TIME_MAX
+        """When rules with `below` have come, every group has a turn, to find out which of its keys fall next."""
+        return self._turn_at
 
     def pass_to(self, watermark: int) -> None:
         self._answered = max(self._answered, watermark)
+        if self._turn_at < self._answered:
+            self._turn_at = TIME_MAX
         if self._next_end < self._answered:
             self._active, self._next_end = None, TIME_MAX
 
@@ -130,22 +136,13 @@ class ComingRules(BroadcastState):
         """Raise RuleError if a rule cannot be counted here."""
         if name in self._fixed:
             raise RuleError("name", f"{name!r} is a fixed rule of the query: give the rule another name")
-        if rule is not None and (rule.below is not None or rule.number is not None):
-            key, what = ("below", "row of a key") if rule.number is None else ("measure", "number")
-            message = f"cannot come during a run, as no {what} is kept for it: list the rule in `detections`"
-            raise RuleError(key, f"of rule {name!r} {message}")
         if rule is None or self._is_kept(rule):
             return
         query, columns = self._query, ", ".join(self._query.carried_names) or "none"
         if rule.key not in query.keys:
             permanent = self._permanent.get(shared_by(rule))
             if permanent is not None:
-                key, most = (
-                    ("at_least", permanent.most) if rule.bound > permanent.most else ("window", permanent.longest)
-                )
-                unit = " microseconds" if key == "window" else ""
-                message = f"of rule {name!r} is above {most:,}{unit}, which the counter is kept for: make it smaller"
-                raise RuleError(key, f"{message}, or start over with a larger `keep`")
+                raise RuleError(*_beyond(rule, permanent))
             keys = ", ".join(str(list(key)) for key in query.keys) or "none"
             message = f"of rule {name!r} is not one of `keys` ({keys}), by which rows are sent: start over with it in"
             raise RuleError("key", f"{message} `keys`, or with such a counter in `keep` (got {list(rule.key)})")
@@ -155,12 +152,22 @@ class ComingRules(BroadcastState):
                 if column not in query.carried_names:
                     message = f"of rule {name!r} reads column {column!r}, which no row brings to it ({columns} come)"
                     raise RuleError(key, f"{message}: start over with it in `rule_columns`")
+        if rule.number is not None:
+            self._check_number(name, rule.number)
         for key, where in () if self._source is None else rule.conditions:
             problem = problem_in(where, self._source)
             if problem is None and bind(parse_condition(where).tree, self._source).can_fail:
                 problem = "can fail on a row and so end the stream, as a division by 0 does: use nullif or try_cast"
             if problem is not None:
                 raise RuleError(key, f"of rule {name!r} {problem}")
+
+    def _check_number(self, name: str, number: NumberMeasure) -> None:
+        """Raise RuleError if a sum, mean or quantile cannot be computed of a column, which rows bring."""
+        if self._source is not None and not is_number(kind := self._source.field(number.column).type):
+            raise RuleError("measure", f"of rule {name!r} needs numbers, and column {number.column!r} is {kind}")
+        if number.kind != QUANTILE and number.column not in self._query.rule_numbers:
+            message = f"adds up column {number.column!r}, whose numbers are not known to be multiples of `unit`"
+            raise RuleError("measure", f"of rule {name!r} {message}: start over with it in `rule_numbers`")
 
     def _going_on(self, name: str, start: int) -> Version | None:
         """The version of a name that holds, or waits to, when another one starts."""
@@ -172,7 +179,7 @@ class ComingRules(BroadcastState):
         return (version.holds if version.rule is None else end) >= self._answered
 
     def _add(self, name: str, start: int, rule: Rule | None) -> None:
-        own = self._versions.setdefault(name, [])
+        versions = self._versions.setdefault(name, [])
         before = self._going_on(name, start)
         holds, opening = start, None
         if rule is not None:
@@ -180,19 +187,20 @@ class ComingRules(BroadcastState):
             why = "its counter is kept" if opening is None else "its window is full of rows counted by then"
             _log.info("rule %r answers for times later than %s: %s", name, _text(holds), why)
         if rule is not None and opening is not None:
-            limits = self._limits.setdefault(opening[0], {})
-            most, longest = limits.get(opening[1], (1, 1))
-            limits[opening[1]] = max(most, rule.bound), max(longest, rule.longest)
+            limits, own = self._limits.setdefault(opening[0], {}), Limits.of(rule)
+            limits[opening[1]] = own.with_room_for(limits.get(opening[1], own))
+        if rule is not None and rule.below is not None:
+            self._turn_at = self._answered
         version = Version(name, start, holds, start if before is None else before.life, rule, opening)
-        place = bisect_right(own, start, key=lambda each: each.start)
-        if place and own[place - 1].start == start:
-            own[place - 1] = version
+        place = bisect_right(versions, start, key=lambda each: each.start)
+        if place and versions[place - 1].start == start:
+            versions[place - 1] = version
         else:
-            own.insert(place, version)
+            versions.insert(place, version)
 
     def _is_kept(self, rule: Rule) -> bool:
         permanent = self._permanent.get(shared_by(rule))
-        return permanent is not None and permanent.most >= rule.bound and permanent.longest >= rule.window.length
+        return permanent is not None and _limits_of(permanent).covers(Limits.of(rule))
 
     def _holding(self, rule: Rule, start: int) -> tuple[int, Opening | None]:
         """When a rule begins to hold, and its counter: the oldest open one that it fits in, or one that opens now.
@@ -201,10 +209,10 @@ class ComingRules(BroadcastState):
         """
         if self._is_kept(rule):
             return start, None
-        of, window = shared_by(rule), rule.longest
-        own = self._limits.get(of, {})
-        fitting = [at for at, (most, longest) in own.items() if most >= rule.bound and longest >= window]
-        at = min(fitting, default=self._answered)
+        of, needed = shared_by(rule), Limits.of(rule)
+        at = min(
+            (at for at, limits in self._limits.get(of, {}).items() if limits.covers(needed)), default=self._answered
+        )
         return max(start, at + rule.reach - 1), (of, at)
 
     def _forget(self) -> None:
@@ -247,10 +255,16 @@ class ComingRules(BroadcastState):
         openings = [_opening(row) for row in opened]
         self._limits, self._versions, self._active = {}, {}, None
         for (of, at), row in zip(openings, opened, strict=True):
-            self._limits.setdefault(of, {})[at] = row["most"], row["longest"]
+            self._limits.setdefault(of, {})[at] = Limits(*(row[limit] for limit in Limits._fields))
         for row in versions:
             version = self._version(row, openings)
             self._versions.setdefault(version.name, []).append(version)
+        if any(
+            version.rule is not None and version.rule.below is not None
+            for own in self._versions.values()
+            for version in own
+        ):
+            self._turn_at = self._answered
         for name, own in self._versions.items():
             starts = [version.start for version in own]
             if starts != sorted({*starts}):
@@ -269,14 +283,29 @@ class ComingRules(BroadcastState):
         fits = opening is None
         if rule is not None:
             counted = self._is_kept(rule) if opening is None else self._fits(rule, opening)
-            fits = counted and rule.below is None and rule.name == name
+            fits = counted and rule.name == name
         if not fits:
             raise SnapshotError(f"rules: holds a version that its counter cannot answer: {row!r:.200}")
         return Version(name, start, holds, life, rule, opening)  # type: ignore[arg-type]  # checked above
 
     def _fits(self, rule: Rule, opening: Opening) -> bool:
-        most, longest = self._limits[opening[0]][opening[1]]
-        return shared_by(rule) == opening[0] and rule.bound <= most and rule.longest <= longest
+        return shared_by(rule) == opening[0] and self._limits[opening[0]][opening[1]].covers(Limits.of(rule))
+
+
+def _limits_of(counter: Counter) -> Limits:
+    return Limits(counter.longest, counter.most, counter.falls)
+
+
+def _beyond(rule: Rule, permanent: Counter) -> tuple[str, str]:
+    """The key in which a rule exceeds the limits of a permanent counter, and what is wrong."""
+    if rule.bound <= permanent.most and rule.window.length <= permanent.longest:
+        message = "needs the last row of each key, which is not there for so long: start over with a counter in `keep`"
+        return "below", f"of rule {rule.name!r} {message} that has `below = true`"
+    is_bound = rule.bound > permanent.most
+    key = ("at_least" if rule.below is None else "below") if is_bound else "window"
+    limit = f"{permanent.most:,}" if is_bound else f"{permanent.longest:,} microseconds"
+    message = f"is above {limit}, which the counter is kept for: make it smaller, or start over with a larger `keep`"
+    return key, f"of rule {rule.name!r} {message}"
 
 
 def _text(time: int) -> str:
@@ -292,9 +321,9 @@ def _named(name: str, arrays: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def _opening(row: Mapping[str, object]) -> Opening:
-    where, key, measure, values, at, most, longest = row.values()
-    whole = isinstance(most, int) and isinstance(longest, int) and isinstance(at, int)
-    if not whole or not (1 <= most <= MOST and 1 <= longest <= LONGEST):  # type: ignore[operator]
+    where, key, measure, values, at, longest, most, falls = row.values()
+    limits = [(at, TIME_MIN, TIME_MAX), (longest, 1, LONGEST), (most, 1, MOST), (falls, 0, longest)]
+    if not all(isinstance(one, int) and least <= one <= top for one, least, top in limits):  # type: ignore[operator]
         raise SnapshotError(f"rules: holds a counter that no rule can have: {row!r:.200}")
     return (where, tuple(key or ()), measure, tuple(values or ())), at  # type: ignore[arg-type,return-value]
 

@@ -1,20 +1,15 @@
 """The counters that rules need: rules with the same condition, key and measure share one."""
 
-from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
-import numpy as np
 from attrs import frozen
-from skyband.arrays import Int64
 
 from skyband_detect.detections.keep import Keep
-from skyband_detect.detections.number_measures import in_units
 from skyband_detect.detections.rule import Rule
-from skyband_detect.detections.rule_checks import EACH, SEQUENCE
+from skyband_detect.detections.rule_checks import SEQUENCE
 from skyband_detect.detections.sequences.sequence import counter_parameters
 from skyband_detect.detections.sequences.steps import Steps, both, steps_in
-from skyband_detect.role import UNSEEN, Below, Bounds
 from skyband_detect.total_role import MEAN, QUANTILE, SUM
 
 Shared = tuple[str | None, tuple[str, ...], str, tuple[str, ...]]
@@ -33,8 +28,18 @@ class Needs(NamedTuple):
     values: tuple[str, ...] = ()
     numbers: Numbers | None = None
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that must not be null, besides those of the key."""
+        return self.values if self.numbers is None else self.numbers[:1]
 
-@frozen
+    @property
+    def is_of_values(self) -> bool:
+        """Whether values or numbers are counted, and not rows."""
+        return bool(self.columns)
+
+
+@frozen(cache_hash=True)
 class Counter:
     """What some rules count, in rows that meet a condition, by a key. Its limits are the largest of these rules."""
 
@@ -46,6 +51,8 @@ class Counter:
     """The places of its rules."""
     longest: int
     most: int
+    falls: int = 0
+    """The longest window of rules with `below`, for which the last row of each key is there; 0 if there are none."""
 
     @property
     def shared(self) -> Shared:
@@ -187,7 +194,8 @@ def counters_of(
     for of, sharing in shared.items():
         places = tuple(place for place, _ in sharing if place is not None)
         longest = max(rule.longest for _, rule in sharing)
-        counters.append(Counter(*of, places, longest, max(rule.bound for _, rule in sharing)))
+        most, falls = (max(getattr(rule, limit) for _, rule in sharing) for limit in ("bound", "falls"))
+        counters.append(Counter(*of, places, longest, most, falls))
     keys = dict.fromkeys(key for key in (*(counter.key for counter in counters), *coming) if key)
     needs = [need for counter in counters for need in counter.needs]
     values = dict.fromkeys(need.values for need in needs if need.values)
@@ -195,39 +203,3 @@ def counters_of(
     wheres = dict.fromkeys(need.where for need in needs if need.where is not None)
     carry = dict.fromkeys(name for key in keys for name in key)
     return Counters(tuple(counters), tuple(keys), tuple(values), tuple(numbers), tuple(wheres), tuple(carry), coming)
-
-
-def reached_by(counter: Counter, rules: Sequence[Rule]) -> list[int]:
-    """The places of a counter's rules that answer when a bound is reached."""
-    return [place for place in counter.rules if rules[place].below is None]
-
-
-def below_of(counter: Counter, rules: Sequence[Rule]) -> tuple[Int64, Below]:
-    """The places of a counter's rules that answer when a key falls below a bound, and what they ask."""
-    places = [place for place in counter.rules if rules[place].below is not None]
-    windows: Int64 = np.array([rules[place].window.length for place in places], np.int64)
-    return np.array(places, np.int64), Below(windows, np.array([rules[place].bound for place in places], np.int64))
-
-
-def total_bounds_of(counter: Counter, rules: Sequence[Rule], unit: float) -> dict[str, Any]:
-    """What the rules of a counter of numbers ask its backend."""
-    own = [rules[place] for place in counter.rules]
-    limits: dict[str, Any] = {"windows": np.array([rule.window.length for rule in own], np.int64)}
-    limits["each"] = np.array([rule.tell == EACH for rule in own], np.bool_)
-    if counter.kind != QUANTILE:
-        bounds = [in_units(rule.at_least or 0, unit) for rule in own]
-        above = [whole + (counter.kind == SUM and part > 0) for whole, part in bounds]  # sums are whole units
-        limits["at_least"] = np.array(above, np.int64)
-        limits |= {"billionths": np.array([part for _, part in bounds], np.int64)} if counter.kind == MEAN else {}
-    else:
-        limits["billionths"] = np.array([rule.number.billionths for rule in own if rule.number], np.int64)
-    limits |= {} if counter.kind == SUM else {"least": np.array([rule.least or 1 for rule in own], np.int64)}
-    return limits
-
-
-def bounds_of(counter: Counter, rules: Sequence[Rule]) -> Bounds:
-    """What the rules of a counter ask that answer when a bound is reached."""
-    own = [rules[place] for place in reached_by(counter, rules)]
-    windows: Int64 = np.array([rule.window.length for rule in own], np.int64)
-    at_least: Int64 = np.array([] if counter.measure == UNSEEN else [rule.bound for rule in own], np.int64)
-    return Bounds(windows, at_least, np.array([rule.tell == EACH for rule in own], np.bool_))

@@ -7,7 +7,9 @@ from skyband.queries.example import JobExample, QueryExample, rows
 _KEYS = {"time": "ts", "delay": "20 seconds"}
 _START = "2025-06-15T15:06:50Z"
 """Some seconds after the first row."""
-_ELSEWHERE = dict.fromkeys(("keys", "keep", "rule_columns"), "the tests of rules that come, as a second table")
+_ELSEWHERE = dict.fromkeys(
+    ("keys", "keep", "rule_columns", "rule_numbers"), "the tests of rules that come, as a second table"
+)
 
 
 def _crossings(sources: list[dict[str, Any]]) -> list[dict[str, Any]]:

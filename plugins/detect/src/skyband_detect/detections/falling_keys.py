@@ -10,7 +10,8 @@ from skyband.columns.rows import Rows
 from skyband.columns.rows_behind_answers import RankedRows, carried
 from skyband.groups import state_arrays
 
-from skyband_detect.role import Below, Falls, KeyCounter
+from skyband_detect.detections.asks import Asks
+from skyband_detect.role import Falls, KeyCounter
 
 
 class FallenKeys(NamedTuple):
@@ -25,24 +26,39 @@ class FallenKeys(NamedTuple):
     columns: Sequence[pa.Array]
     """Of the last row of each key: the key as JSON, then the columns to carry."""
 
+    def filter(self, stays: Array) -> "FallenKeys":
+        """Those of bool[f]."""
+        columns = [column.filter(pa.array(stays)) for column in self.columns]
+        return FallenKeys(self.rules[stays], self.times[stays], self.keys[stays], self.value[stays], columns)
+
+
+def joined_falls(pieces: Sequence[FallenKeys]) -> FallenKeys | None:
+    """The falls of several counters; None if there are none."""
+    pieces = [piece for piece in pieces if len(piece.rules)]
+    if not pieces:
+        return None
+    rules, times, keys, value, columns = zip(*pieces, strict=True)
+    joined = [pa.concat_arrays(parts) for parts in zip(*columns, strict=True)]
+    each = np.concatenate(rules), np.concatenate(times), np.concatenate(keys), np.concatenate(value)
+    return FallenKeys(*each, joined)
+
 
 class FallingKeys:
-    """The last row of each key of a counter, and which keys fall below the bounds of its rules. Rows: O(n log n)."""
+    """The last row of each key of a counter, and which keys fall below the bounds of its rules. Rows: O(n log n).
 
-    def __init__(self, places: Int64, below: Below, fields: Sequence[pa.Field]) -> None:
-        self._places, self._below = places, below
+    longest: the longest window of these rules. fields: the columns to carry.
+    """
+
+    def __init__(self, longest: int, fields: Sequence[pa.Field]) -> None:
+        self._longest = longest
         self._latest: int | None = None
         """The last moment at which a key fell, if the counter has yet to pass it."""
         self._rows = RankedRows([pa.field("key", pa.string()), *fields], "latest")
 
-    @property
-    def limits(self) -> dict[str, Int64]:
-        """What a counter is asked when rows come."""
-        return {"fall_windows": self._below.windows, "below": self._below.bounds}
-
     def update(
         self,
         counter: KeyCounter,
+        asks: Asks,
         falls: Falls,
         times: Int64,
         keys: UInt64,
@@ -59,26 +75,22 @@ class FallingKeys:
             columns = {carried(number): column for number, column in enumerate(columns_of(places))}
             rows = Rows(times[places], {"object": keys[places].view(np.int64), **columns})
             self._rows.update(rows.times, rows, np.zeros(len(places)))
-        later = counter.falls(until, self._below.windows, self._below.bounds)
+        later = counter.falls(until, *asks.below)
         both = Falls(*(np.concatenate(parts) for parts in zip(falls, later, strict=True)))
         self._latest = int(both.times[-1]) if len(both.times) else None
-        found = self._rows.lookup(
+        behind_falls = self._rows.lookup(
             np.arange(len(both.keys)),
             both.keys.view(np.int64),
             np.zeros(len(both.keys)),
             np.full(len(both.keys), TIME_MIN),
             both.times + 1,
         )
-        return FallenKeys(self._places[both.asks], both.times, both.keys, both.value, found)
+        return FallenKeys(asks.falling[both.asks], both.times, both.keys, both.value, behind_falls)
 
     def leave_behind(self, counter: KeyCounter, last: int) -> None:
         """Pass the last fall, and forget the rows of keys that cannot fall after the last row of all."""
         counter.advance(max(moment for moment in (last, self._latest, counter.now) if moment is not None))
-        self._rows.forget(last - int(self._below.windows.max()) + 1)
-
-    def next_fall(self, counter: KeyCounter) -> int | None:
-        """The next moment at which a key falls if no row comes."""
-        return counter.next_fall(self._below.windows, self._below.bounds)
+        self._rows.forget(last - self._longest + 1)
 
     def merge(self, other: "FallingKeys") -> None:
         """Add the rows of another shard's keys."""

@@ -16,6 +16,7 @@ from skyband_detect.detections.counters import (
     WORD,
     Counters,
     Needs,
+    Numbers,
     bits_column,
     key_column,
     number_column,
@@ -30,9 +31,12 @@ _NUMBER = "\0number"
 
 
 def encode(
-    counters: Counters, carry: tuple[str, ...], unit: float, batch: pa.RecordBatch
+    counters: Counters, carry: tuple[str, ...], units: tuple[str, ...], unit: float, batch: pa.RecordBatch
 ) -> tuple[dict[str, pa.Array], dict[str, Array]]:
-    """The columns of a batch, and masks of rows to leave out; carry: all columns that answers need of a row."""
+    """The columns of a batch, and masks of rows to leave out.
+
+    carry: all columns that answers need of a row. units: columns of whole multiples of `unit`, or of no number.
+    """
     meets = dict(rows_by_condition(counters.wheres, batch))
     columns, whole = dict[str, pa.Array](), dict[tuple[str, ...], Array | None]()
     for name_of, groups in ((key_column, counters.keys), (value_column, counters.values)):
@@ -42,11 +46,14 @@ def encode(
             whole[names] = _without_nulls(arrays)
     fits: dict[tuple[str, ...], Array] = {}
     for number, (name, is_float) in enumerate(counters.numbers):
-        values, valid, fitting = _numbers(name, batch.column(name), is_float, unit)
+        values, valid, fitting = numbers_of((name, is_float), batch.column(name), unit)
         columns[number_column(number)] = pa.array(values)
         whole[_NUMBER, name, str(is_float)] = valid.astype(np.uint64)
         fits |= {} if fitting.all() else {(_NUMBER, name, str(is_float)): fitting}
-    masks: dict[str, Array] = {NO_MULTIPLE: np.zeros(len(batch), np.bool_)} if fits else {}
+    whole_units = [numbers_of((name, False), batch.column(name), unit)[2] for name in units]
+    masks: dict[str, Array] = {}
+    if fits or whole_units:
+        masks[NO_MULTIPLE] = ~np.logical_and.reduce([np.ones(len(batch), np.bool_), *whole_units])
     needs = [(need.where, (need.key, _names(need))) for need in counters.needs]
     for word in range(counters.words):
         bits: UInt64 = np.zeros(len(batch), np.uint64)
@@ -73,8 +80,9 @@ def _names(need: Needs) -> tuple[str, ...]:
     return _NUMBER, name, str(is_float)
 
 
-def _numbers(name: str, column: pa.Array, is_float: bool, unit: float) -> tuple[Array, Array, Array]:
+def numbers_of(numbers: Numbers, column: pa.Array, unit: float) -> tuple[Array, Array, Array]:
     """The numbers of a column, 0 where there is none; bool[n]: where there is one, and which can be counted."""
+    name, is_float = numbers
     if not is_float:
         return to_units(column, unit)
     values = as_float64(name, column).fill_null(np.nan).to_numpy(zero_copy_only=False)

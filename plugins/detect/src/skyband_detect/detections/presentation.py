@@ -36,7 +36,7 @@ class DetectionsPresentation(QueryPresentation[Detections]):
         of = ("rule " if len(rules) == 1 else "rules ") + ", ".join(f'"{rule.name}"' for rule in rules)
         rows = pa.Table.from_batches([batch.filter(_mask(need, batch)) for need in counter.needs])
         keys = len(rows.group_by(list(counter.key)).aggregate([])) if counter.key else min(1, len(rows))
-        last = " and its last row" if any(rule.below is not None for rule in rules) else ""
+        last = " and its last row" if counter.falls else ""
         among = f"{keys:,} key{'' if keys == 1 else 's'} among the first {len(batch):,} rows"
         return f"{of}: {_bytes_of(counter)}{last}, {among}"
 
@@ -44,7 +44,7 @@ class DetectionsPresentation(QueryPresentation[Detections]):
 def _mask(need: Needs, batch: pa.RecordBatch) -> pa.Array:
     """bool[n]: the rows that meet a condition, without a null in the key and the values."""
     mask = pa.array([True] * len(batch)) if need.where is None else pa.array(rows_that_meet(need.where, batch) > 0)
-    for name in (*need.key, *need.values, *([] if need.numbers is None else need.numbers[:1])):
+    for name in (*need.key, *need.columns):
         mask = pc.and_(mask, batch.column(name).is_valid())
     return mask
 

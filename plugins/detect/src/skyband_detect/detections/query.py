@@ -23,6 +23,7 @@ from skyband_detect.detections.rule import NO_RULES, Rule, rules_parameter
 
 COLUMNS = ("time", "rule", "key", "value", "low", "high")
 """The columns of answers, before those that are carried."""
+_NUMBER = "a number"
 _OF_A_RULE = "is a key of each rule in `detections`, not of the query: move it there"
 
 
@@ -83,17 +84,20 @@ class Detections(Query):
     counter keeps the newest times or values of each key, one more than the largest bound, however many rows there are.
     For rules with `below` it also keeps the last row of each key in the window: its key as text and what is carried.
     A condition that requires a word of a column of text, such as action = 'login' AND port > 1024, is evaluated on the
-    rows with that word only: hundreds of such conditions cost little more than one.
+    rows with that word only, and one on a single text, such as lower(path) LIKE '%.exe', once for each different text:
+    hundreds of such conditions cost little more than one.
 
     With `keys` or `keep`, rules may come, change and leave during a run: rows of a second source `rules`, in columns or
     lines of JSON with the keys of a rule; `measure` is required. A row with a name alone ends the rule. Its
     key is one of `keys`, each a list of columns by which rows are sent; its condition and measure read those columns,
-    `carry` and `rule_columns`. A row applies to times later than the watermark when it arrives, and later than `after`.
+    `carry`, `rule_columns` and `rule_numbers`. Sums and means are of columns in `rule_numbers`, in which each number is
+    a whole multiple of `unit`. A row applies to times later than the watermark when it arrives, and later than `after`.
     A rule holds at once, as if it had always been there, if its counter is kept: that of a fixed rule of the same
-    condition, key and measure, or one in `keep`, with `most` at least its bound and `longest` at least its window. For
-    any other rule a counter is opened, and it holds one window later, and for a sequence also the longest window of a
-    step; until then the version before it goes on. A name stays silent for a key, as its `silence` had it, when the
-    rule changes, but not after it ended.
+    condition, key and measure, or one in `keep`, with `most` at least its bound and `longest` at least its window. In
+    `keep`, `below` = true says that such rules may have `below`; numbers need no `most`, and a quantile needs
+    `at_least`, the bound of such rules. For any other rule a counter is opened, and it holds one window later, and for
+    a sequence also the longest window of a step; until then the version before it goes on. A name stays silent for a
+    key, as its `silence` had it, when the rule changes, but not after it ended.
 
     A row is answered when the watermark passes its time, which is when a later row comes, and with `delay` one that
     much later. With several shards, each row goes to the shards of its keys. With `by`, each group is counted
@@ -138,6 +142,9 @@ class Detections(Query):
     rule_columns: tuple[str, ...] = column_names(
         help="further columns that the conditions and measures of rules that arrive may read"
     )
+    rule_numbers: tuple[str, ...] = column_names(
+        help="columns of numbers, multiples of `unit`, whose sums and means rules that arrive may ask"
+    )
     keep: tuple[Keep, ...] = keep_parameter(
         help="counters for rules that arrive, with key, where, measure, most and longest: such a rule holds at once"
     )
@@ -160,7 +167,8 @@ class Detections(Query):
 
     @property
     def needs(self) -> tuple[str, ...]:
-        return ("below",) if any(rule.below is not None for rule in self.detections) else ()
+        may_come = bool(self.keys) or any(one.below for one in self.keep)
+        return ("below",) if may_come or any(rule.below is not None for rule in self.detections) else ()
 
     @property
     def compared_columns(self) -> tuple[str, ...]:
@@ -174,7 +182,7 @@ class Detections(Query):
     @property
     def carried_names(self) -> tuple[str, ...]:
         """The columns that answers and rules to come need of a row: those of keys, then those to carry."""
-        return tuple(dict.fromkeys([*self.counters.carry, *self.carry, *self.rule_columns]))
+        return tuple(dict.fromkeys([*self.counters.carry, *self.carry, *self.rule_columns, *self.rule_numbers]))
 
     @property
     def ties(self) -> tuple[str, ...]:
@@ -184,16 +192,12 @@ class Detections(Query):
     def inputs(self) -> tuple[Input, ...]:
         inputs = []
         for place, rule in enumerate(self.detections):
-            inputs += [Input(f"detections[{place}].key", name, PLAIN, is_plain) for name in rule.key]
-            what, takes = (PLAIN, is_plain) if rule.number is None else ("a number", is_number)
-            inputs += [Input(f"detections[{place}].measure", name, what, takes) for name in rule.values]
             inputs += _read_by(f"detections[{place}]", rule)
         for place, key in enumerate(self.keys):
             inputs += [Input(f"keys[{place}]", name, PLAIN, is_plain) for name in key]
         for place, one in enumerate(self.keep):
-            inputs += [Input(f"keep[{place}].key", name, PLAIN, is_plain) for name in one.key]
-            inputs += [Input(f"keep[{place}].measure", name, PLAIN, is_plain) for name in one.as_rule.values]
             inputs += _read_by(f"keep[{place}]", one.as_rule)
+        inputs += [Input("rule_numbers", name, _NUMBER, is_number) for name in self.rule_numbers]
         return (*inputs, *carry_inputs(self.carry), *carry_inputs(self.rule_columns, "rule_columns"))
 
     def check(self, schema: pa.Schema) -> list[Problem]:
@@ -208,7 +212,7 @@ class Detections(Query):
         return [Problem(field, problem) for field, problem in each if problem is not None]
 
     def encode_columns(self, batch: pa.RecordBatch) -> tuple[dict[str, pa.Array], Mapping[str, Any]]:
-        return frame_columns.encode(self.counters, self.carried_names, self.unit, batch)
+        return frame_columns.encode(self.counters, self.carried_names, self.rule_numbers, self.unit, batch)
 
     def check_frame(self, frame: pa.RecordBatch) -> None:
         frame_columns.check(self.counters, frame)
@@ -230,9 +234,14 @@ class Detections(Query):
 
 
 def _read_by(field: str, rule: Rule) -> list[Input]:
-    """The columns that the conditions of a rule read."""
+    """The columns of a rule's key, measure and conditions."""
+    what, takes = (PLAIN, is_plain) if rule.number is None else (_NUMBER, is_number)
     named = ((key, name) for key, where in rule.conditions for name in columns_read(where))
-    return [Input(f"{field}.{key}", name, "a column", _is_any) for key, name in named]
+    return [
+        *(Input(f"{field}.key", name, PLAIN, is_plain) for name in rule.key),
+        *(Input(f"{field}.measure", name, what, takes) for name in rule.values),
+        *(Input(f"{field}.{key}", name, "a column", _is_any) for key, name in named),
+    ]
 
 
 def _is_any(_: pa.DataType) -> bool:

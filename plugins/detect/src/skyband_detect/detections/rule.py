@@ -46,7 +46,7 @@ _REFUSED = {
 }
 
 
-@frozen(repr=False)
+@frozen(repr=False, cache_hash=True)
 class Rule:
     """Answers when the rows of a key that meet `where` reach `at_least` within `window`, or fall below `below`."""
 
@@ -111,6 +111,11 @@ class Rule:
     def longest(self) -> int:
         """Its window, or that of a step that counts, if longer."""
         return max(self.window.length, Steps(self.steps, self.any_order).longest)
+
+    @property
+    def falls(self) -> int:
+        """Its window, if keys fall below its bound, else 0."""
+        return 0 if self.below is None else self.window.length
 
     @property
     def reach(self) -> int:

@@ -21,8 +21,9 @@ _ENDS = {"name", "after"}
 def row_schema() -> pa.Schema:
     """The columns of a table of rules, with their usual types."""
     types = {
-        "at_least": pa.int64(),
+        "at_least": pa.float64(),
         "below": pa.int64(),
+        "least": pa.int64(),
         "key": pa.list_(pa.string()),
         "steps": pa.list_(pa.string()),
         "any_order": pa.bool_(),

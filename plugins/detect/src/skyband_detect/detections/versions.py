@@ -2,19 +2,43 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
-from attrs import evolve, frozen
+from attrs import evolve, field, frozen
 from skyband.arrays import TIME_MAX, TIME_MIN, Array, Int64
 
-from skyband_detect.detections.counters import Counter, Shared, bounds_of, reached_by, shared_by
+from skyband_detect.detections.asks import Asks, asks_of
+from skyband_detect.detections.counters import Counter, Shared, shared_by
 from skyband_detect.detections.rule import Rule
-from skyband_detect.role import Bounds
 
 Opening = tuple[Shared, int]
 """What a counter counts that was opened for rules to come, and the watermark then: it has all rows from there on."""
 Silence = tuple[str, tuple[str, ...], int]
 """The name and key of rules that share their silence, and when the first of them began."""
+
+
+class Limits(NamedTuple):
+    """How far an opened counter reaches: its longest window, its largest bound, the longest window with `below`."""
+
+    longest: int
+    most: int
+    falls: int
+
+    @classmethod
+    def of(cls, rule: Rule) -> "Limits":
+        """What a rule needs."""
+        return cls(rule.longest, rule.bound, rule.falls)
+
+    def covers(self, other: "Limits") -> bool:
+        """Whether a rule that needs the other limits fits in."""
+        return all(own >= least for own, least in zip(self, other, strict=True))
+
+    def with_room_for(self, other: "Limits") -> "Limits":
+        """Limits that cover both."""
+        return Limits(*map(max, self, other))
+
+
 FIXED = TIME_MIN
 """The beginning of the fixed rules."""
 
@@ -61,6 +85,9 @@ class ActiveRules:
     lives: tuple[int, ...]
     permanent: tuple[Counter, ...]
     opened: Mapping[Opening, Counter]
+    unit: float
+    """Of sums and means."""
+    _asks: dict[Counter, Asks] = field(factory=dict, init=False)
 
     @classmethod
     def of(
@@ -68,9 +95,11 @@ class ActiveRules:
         fixed: Sequence[Rule],
         permanent: Sequence[Counter],
         versions: Sequence[tuple[Version, int]] = (),
-        limits: Mapping[Opening, tuple[int, int]] | None = None,
+        limits: "Mapping[Opening, Limits] | None" = None,
+        *,
+        unit: float,
     ) -> "ActiveRules":
-        """versions: with their ends. limits: the largest bound and the longest window of each opened counter."""
+        """versions: with their ends. limits: those of each opened counter."""
         rules, spans, lives = list(fixed), [rule.span for rule in fixed], [FIXED] * len(fixed)
         places: dict[Shared | Opening, list[int]] = {counter.shared: list(counter.rules) for counter in permanent}
         places |= {opening: [] for opening in limits or ()}
@@ -83,23 +112,18 @@ class ActiveRules:
             lives.append(version.life)
         begins, ends = np.array(spans, np.int64).reshape(-1, 2).T
         opened = {
-            opening: Counter(*opening[0], tuple(places[opening]), longest, most)
-            for opening, (most, longest) in (limits or {}).items()
+            opening: Counter(*opening[0], tuple(places[opening]), *own) for opening, own in (limits or {}).items()
         }
         return cls(
             tuple(rules), begins, ends, tuple(lives),
-            tuple(evolve(counter, rules=tuple(places[counter.shared])) for counter in permanent), opened,
+            tuple(evolve(counter, rules=tuple(places[counter.shared])) for counter in permanent), opened, unit,
         )  # fmt: skip
 
-    @cached_property
-    def bounds(self) -> dict[tuple[int, ...], Bounds]:
-        """What the rules of each counter ask that answer when a bound is reached, by the places of its rules."""
-        return {counter.rules: bounds_of(counter, self.rules) for counter in self._counters}
-
-    @cached_property
-    def reached(self) -> dict[tuple[int, ...], Int64]:
-        """int64[a]: the places of these rules, by those of all rules of their counter."""
-        return {counter.rules: np.array(reached_by(counter, self.rules), np.int64) for counter in self._counters}
+    def asks(self, counter: Counter) -> Asks:
+        """What the rules of one of these counters ask."""
+        if counter not in self._asks:
+            self._asks[counter] = asks_of(counter, self.rules, self.unit)
+        return self._asks[counter]
 
     def holds(self, rules: Int64, when: Int64) -> Array:
         """bool[n]: whether each rule answers at a time."""
