@@ -1,4 +1,4 @@
-"""Properties of services, detections, distances and sightings see: each fails where one turn of its own is wrong."""
+"""Properties of services, detections, distances, sightings and features see: each fails where a turn is wrong."""
 
 import inspect
 import textwrap
@@ -11,6 +11,7 @@ from skyband_detect.detections import rule, texts
 from skyband_detect.newest.last_times import LastTimes
 from skyband_distinct.k_skb import frequency_bounds
 from skyband_distinct.questions.set_expressions import CountExpression
+from skyband_expressions import spine
 from skyband_jobs.local.run import _FileOrder
 from skyband_quantiles import distances, steps_in_bytes
 from skyband_quantiles.quantiles.earlier_windows import EarlierWindows
@@ -19,6 +20,12 @@ from skyband_serve.files_followed import FollowedFiles
 from skyband_serve.published_states import PublishedStates
 from skyband_serve.table_followed import FollowedTable
 from skyband_spark.side_outputs import RowsForTable
+from skyband_totals.questions.features_now import FeaturesNow
+from skyband_totals.row_features import layout, rows_in_states, state_parameters, state_reader
+from skyband_totals.row_features.features_table import FeaturesTable
+from skyband_totals.row_features.query import RowFeatures
+from skyband_totals.row_features.small_states import SmallStates
+from skyband_totals.row_features.window_values import WindowValues
 
 ROOT = Path(__file__).parents[2]
 FULL = "test_a_full_table_keeps_the_keys_that_still_matter"
@@ -150,10 +157,81 @@ MUTANTS = {
     ),
 }  # fmt: skip
 
+MOMENTS, NOW, ROWS = (
+    f"totals/tests/row_features/test_{name}" for name in ("spine", "features_now", "rows_of_features")
+)
+EACH_MOMENT = (MOMENTS, "test_each_moment_has_the_features_just_before_it", [(seed,) for seed in (0, 2)])
+LATER = (NOW, "test_a_state_has_the_features_of_each_later_moment", [(seed,) for seed in (0, 3)])
+OF_FEATURES = {
+    "a column that a moment carries is in no feature": (
+        (spine, "split_columns", "(name not in carried or name in inputs)", "name not in carried"),
+        EACH_MOMENT,
+    ),
+    "a column that a moment carries must be alike in the rows": (
+        (spine, "split_columns", "(name not in carried or name in inputs)", "True"),
+        (MOMENTS, "test_units_zones_and_widths_may_differ", [()]),
+    ),
+    "a moment is reported for what it carries": (
+        (FeaturesTable, "take", "rows_by_reason(added)", "rows_by_reason(rows)"),
+        (MOMENTS, "test_a_moment_is_not_reported_for_the_values_that_it_carries", [()]),
+    ),
+    "a row without an answer to whether it asks, asks": (
+        (RowFeatures, "encode_columns", "fill_null(False)", "fill_null(True)"),
+        (MOMENTS, "test_rows_with_null_in_the_column_of_questions_are_rows", [()]),
+    ),
+    "a group is gone when its last row is just as old as the window": (
+        (RowFeatures, "span", "self.longest + self.looks_before", "self.longest"),
+        (ROWS, "test_a_group_is_held_while_a_later_row_may_look_back_to_it", SEEDS),
+    ),
+    "a state lacks the row that is just as old as the window": (
+        (SmallStates, "_windows", "[self._longest]), True)", "[self._longest - 1]), True)"),
+        LATER,
+    ),
+    "a group forgets the row that is just as old as the window": (
+        (SmallStates, "run_pass", "times >= step.oldest[owners]", "times > step.oldest[owners]"),
+        (NOW, "test_the_states_of_a_stream_in_small_pieces_are_those_of_the_whole", [(["group"], "state")]),
+    ),
+    "a row at the moment before is no news": (
+        (SmallStates, "_windows", "times[stop - 1] >= since[place]", "times[stop - 1] > since[place]"),
+        LATER,
+    ),
+    "a row leaves at the moment at which it is just as old as the window": (
+        (WindowValues, "just_before", "now - self._lengths)", 'now - self._lengths, "right")'),
+        LATER,
+    ),
+    "features are asked as of the last row": (
+        (WindowValues, "just_before", "np.array([now])", "times[-1:] if len(times) else np.array([now])"),
+        LATER,
+    ),
+    "rows of several states are one after the other": (
+        (state_reader.FeaturesReader, "features", "np.argsort(np.concatenate([piece[\"time\"] for piece in pieces]), "
+         "kind=\"stable\")", "np.arange(sum(len(piece[\"time\"]) for piece in pieces))"),
+        (NOW, "test_states_of_several_groups_answer_as_one_group_with_all_rows", [()]),
+    ),
+    "the moment of a state is too early to ask": (
+        (FeaturesNow, "answer", "if now < at:", "if now <= at:"),
+        LATER,
+    ),
+    "a null is the last word": (
+        (rows_in_states, "_column", "mask=places == size", "mask=places > size"),
+        LATER,
+    ),
+    "a column that is only counted needs no value": (
+        (layout.Layout, "encode", "if present is not None:", "if present is not None and where is not None:"),
+        LATER,
+    ),
+}  # fmt: skip
+MUTANTS |= OF_FEATURES
 
-@pytest.mark.parametrize("kind", MUTANTS)
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=pytest.mark.slow) if kind in OF_FEATURES else kind for kind in MUTANTS]
+)
+@pytest.mark.filterwarnings("ignore:.* rows have a value")
 def test_mutant_is_caught(kind, monkeypatch, tmp_path):
     (owner, name, before, after), (module, test, cases) = MUTANTS[kind]
+    state_reader._values.cache_clear()
+    state_parameters._query_and_layout.cache_clear()
     monkeypatch.setattr(owner, name, _changed(owner, name, before, after))
     check = getattr(_module(module), test)
     names = inspect.signature(check).parameters
@@ -176,7 +254,7 @@ def _changed(owner, name, before, after):
     assert text.count(before) == 1, text
     changed = {}
     exec(text.replace(before, after), function.__globals__, changed)
-    return changed[name]
+    return changed[name]  # of a property decorated as there
 
 
 def _module(name):

@@ -45,7 +45,15 @@ def test_a_state_has_the_features_of_each_later_moment(seed):
     query = STATES | {"before": bool(seed % 2), "emit": ["state", "changed-state"][seed // 2 % 2]}
     emitted = local.apply(rows, query)
     entries = rows.to_pylist()
-    assert len(emitted)
+    span = timedelta(seconds=20 if query["emit"] == "state" else 5)  # news is what came since the moment before
+    steps = range(1, (pc.max(emitted["at"]).as_py() - EPOCH) // timedelta(seconds=5) + 1)
+    due = {
+        (row["group"], at)
+        for row in entries
+        for at in (EPOCH + step * timedelta(seconds=5) for step in steps)
+        if at - span <= row["t"] < at
+    }
+    assert {(answer["group"], answer["at"]) for answer in emitted.to_pylist()} == due
     for answer in emitted.to_pylist():
         before = [row for row in entries if row["group"] == answer["group"] and row["t"] < answer["at"]]
         last = max(row["t"] for row in before)
@@ -106,6 +114,35 @@ def test_states_of_several_groups_answer_as_one_group_with_all_rows():
     assert states.features(together, now=now) == by_hand(entries, now)
     with pytest.raises(InputError, match=r"states: of query/row-features cannot be united: .* asked together"):
         states.union(together)
+
+
+@pytest.mark.parametrize("emit", ["state", "changed-state"])
+@pytest.mark.parametrize("by", [["group"], []])
+def test_the_states_of_a_stream_in_small_pieces_are_those_of_the_whole(by, emit):
+    """A row each second, so that at each moment a row is just as old as the window."""
+    seconds = np.arange(60)
+    rows = pa.table({"t": pa.array(seconds, pa.timestamp("s")), "group": seconds % 7 // 6, "paid": seconds / 100})
+    query = {"kind": "row-features", "time": "t", "by": by, "windows": ["20 seconds"], "sums": "paid"}
+    query |= {"emit": emit, "every": "5 seconds"}
+    run = local.LocalRun.start(query, rows.schema)
+    pieces = [*(run.push(batch) for batch in rows.to_batches(max_chunksize=3)), run.finish()]
+    order = [("at", "ascending"), *((name, "ascending") for name in by)]
+    assert pa.Table.from_batches(pieces).sort_by(order).equals(local.apply(rows, query).sort_by(order))
+
+
+def test_a_state_gives_back_each_bit_of_a_float():
+    """Floats of few decimals are kept as whole numbers: their neighbours, and those beyond 2^53 of these, are not."""
+    decimals = np.array([0.1, 0.3, 1.15, 900.01, 2.0**53, 2.0**53 / 100, 12.3456, 5e-324, 0.0])
+    values = np.concatenate([decimals, np.nextafter(decimals, 1e9), -np.nextafter(decimals, -1e9), -decimals])
+    rows = pa.table({"t": pa.array(np.arange(len(values)), pa.timestamp("s")), "v": values, "key": values})
+    query = {"kind": "row-features", "time": "t", "windows": ["1 hour"], "emit": "state", "every": "1 hour"}
+    query |= {"features": [{"of": "last", "column": "v", "k": len(values)}]}
+    (whole,) = local.apply(rows, query)["state"].to_pylist()
+    kept = states.features(whole)["v_last_1_hour"][::-1]
+    wanted = (values + 0.0).tolist()  # one zero
+    assert np.array(kept).tobytes() == np.array(wanted).tobytes()
+    alone = local.apply(rows, query | {"by": ["key"]})
+    assert {states.features(row["state"])["v_last_1_hour"][0] for row in alone.to_pylist()} == set(wanted)
 
 
 def test_a_state_says_what_it_is_and_takes_few_bytes():

@@ -1,5 +1,6 @@
 """Moments of a second table, each answered with the features just before it: by hand, and whatever comes later."""
 
+import math
 from datetime import timedelta
 
 import numpy as np
@@ -23,7 +24,9 @@ def moments(rng, rows, size=30):
     times = rows["t"].cast(pa.int64()).to_numpy()
     near = rng.choice(times, size) + rng.choice([0, 0, 1, -1], size) + 1_000_000 * rng.choice([0, 4, 20, 7], size)
     groups = pa.array([None if group == 4 else group for group in rng.integers(0, 5, size).tolist()], pa.int64())
-    return pa.table({"t": pa.array(near, pa.timestamp("us")), "number": np.arange(size) + 1000, "group": groups})
+    paid = np.array([math.nan, math.inf, 9e6, 1.5])[rng.integers(0, 4, size)]
+    own = {"number": np.arange(size) + 1000, "group": groups, "paid": paid, "word": pa.array(["ZZ"] * size)}
+    return pa.table({"t": pa.array(near, pa.timestamp("us")), **own})
 
 
 def by_hand(rows, spine, grouped=True):
@@ -51,19 +54,39 @@ def answered(table):
 @pytest.mark.filterwarnings("ignore:.* rows have a value")
 @pytest.mark.parametrize("seed", range(8))
 def test_each_moment_has_the_features_just_before_it(seed):
+    """Also if it carries columns that features are of: its own values are returned, and are in no feature."""
     rng = np.random.default_rng([72, seed])
     rows = stream(rng)
     spine = moments(rng, rows)
-    query = SPINE | {"before": bool(seed % 2)}
+    query = SPINE | {"before": bool(seed % 2), "carry": ["number", *["word"] * (seed % 4 > 1)]}
+    wanted = by_hand(rows, spine)
+    wanted = {number: row | {"word": "ZZ"} if seed % 4 > 1 else row for number, row in wanted.items()}
     both = with_spine(rows, spine, query)
     answers = local.apply(both, query)
-    assert answered(answers) == by_hand(rows, spine)
+    assert answered(answers) == wanted
     assert pc.sum(answers["group"].is_null()).as_py() == spine["group"].null_count
     in_order = both.sort_by("t")
     run = cut_run(in_order, query | {"delay": "0 seconds"}, rng)[0]
-    assert answered(run) == by_hand(rows, spine)
+    assert answered(run) == wanted
     alone = {key: value for key, value in query.items() if key != "by"}
-    assert answered(local.apply(with_spine(rows, spine, alone), alone)) == by_hand(rows, spine, grouped=False)
+    if "word" not in query["carry"]:
+        assert answered(local.apply(with_spine(rows, spine, alone), alone)) == by_hand(rows, spine, grouped=False)
+
+
+@pytest.mark.filterwarnings("ignore:.* rows have a value")
+def test_a_moment_is_not_reported_for_the_values_that_it_carries():
+    rng = np.random.default_rng(6)
+    rows = stream(rng, 60)
+    query = SPINE | {"carry": ["number", "paid"]}
+    alone = local.LocalRun.start({key: value for key, value in query.items() if key != "asks"}, rows.schema)
+    both = with_spine(rows, moments(rng, rows), query)
+    asked = local.LocalRun.start(query, both.schema)
+    dropped = []
+    for run, table in ((alone, rows), (asked, both)):
+        run.push(table.combine_chunks().to_batches()[0])
+        run.finish()
+        dropped.append({why: count for why, count in run.operator.take_metrics().dropped.items() if count})
+    assert dropped[0] == dropped[1] and dropped[0]
 
 
 @pytest.mark.filterwarnings("ignore:.* rows have a value")
@@ -137,13 +160,13 @@ def test_a_spine_that_does_not_fit_is_refused_by_name(change, message):
 
 def test_units_zones_and_widths_may_differ():
     rows = pa.table({"t": pa.array([0, 5], pa.timestamp("s", "UTC")), "key": pa.array([1, 2], pa.int32())})
-    rows = changed(rows, key=rows["key"].combine_chunks().dictionary_encode())
-    spine = pa.table({"t": pa.array([1, 5001], pa.timestamp("ms", "Europe/Paris")), "key": [1, 2**40]})
-    query = {"kind": "row-features", "time": "t", "by": "key", "windows": ["9 seconds"], "asks": "q"}
+    rows = changed(rows, key=rows["key"].combine_chunks().dictionary_encode()).append_column("label", [["no", "yes"]])
+    spine = pa.table({"t": pa.array([1, 5001], pa.timestamp("ms", "Europe/Paris")), "key": [1, 2**40], "label": [7, 8]})
+    query = {"kind": "row-features", "time": "t", "by": "key", "windows": ["9 seconds"], "asks": "q", "carry": "label"}
     answers = local.apply(with_spine(rows, spine, query), query)
-    assert answers.select(["key", "count_9_seconds"]).to_pylist() == [
-        {"key": 1, "count_9_seconds": 1},
-        {"key": 2**40, "count_9_seconds": 0},
+    assert answers.select(["key", "count_9_seconds", "label"]).to_pylist() == [
+        {"key": 1, "count_9_seconds": 1, "label": 7},
+        {"key": 2**40, "count_9_seconds": 0, "label": 8},
     ]
 
 
