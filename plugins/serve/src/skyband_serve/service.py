@@ -157,7 +157,7 @@ class Service:
 
     @property
     def _second(self) -> FollowedSource | None:
-        """The source besides the first that has a position of its own."""
+        """The source besides the first that has its own position."""
         return self.rules or self.source.second
 
     def _open_sinks(self, stream: str, is_new: bool) -> None:

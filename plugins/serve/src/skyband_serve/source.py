@@ -67,7 +67,7 @@ class FollowedSource(ABC):
 
     @property
     def second(self) -> "FollowedSource | None":
-        """The other one, if it is two in one: each has a position of its own."""
+        """The other one, if it is two in one: each has its own position."""
         return None
 
     def close(self) -> None:
