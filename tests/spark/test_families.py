@@ -3,6 +3,7 @@
 import pytest
 from families import FAMILIES, events, family
 from skyband import ConfigError, spark
+from skyband.engines import local
 
 pytestmark = pytest.mark.spark
 
@@ -42,6 +43,15 @@ BY["uncertain-join"] = {"values": ["samples", "heights"], "epsilon": 0.6}
 def test_batch_and_stream_equal_local(agree, kind, by, shards):
     asked = family(kind, by=by, **(BY if by else FURTHER).get(kind, {}))
     assert len(agree(events(1), asked, count=3, shards=shards)) > 10
+
+
+@pytest.mark.slow
+def test_projections_find_the_same_pairs_whatever_the_shards(agree):
+    """A pair is found if its signs agree, which depends on the two vectors alone."""
+    asked = family("near-vectors", by=[], threshold=0.9, output="pairs")
+    projections = {"vector-matcher": {"name": "projections", "recall": 0.6}}
+    found = agree(events(1), asked, count=3, shards=4, backends=projections)
+    assert 10 < len(found) < len(local.apply(events(1), asked))
 
 
 @pytest.mark.parametrize(
