@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pyarrow as pa
 import pytest
+from in_process_shards import sharded_plan
 from skyband.columns.hashing import hash_column
 from skyband.engines import local
 from skyband.errors import SnapshotError
@@ -13,7 +14,6 @@ from skyband.operator.bind_backends import bind
 from skyband.operator.operator import Operator
 from skyband.operator.row_encoding import encode
 from skyband.queries import make_query
-from skyband_spark.frames.sharded_plan import ShardedPlan
 
 SECOND = 1_000_000
 SHORT = {"name": "short", "window": "10 seconds", "slide": "5 seconds", "k": 2}
@@ -121,7 +121,9 @@ def test_an_operator_is_reused_only_for_the_same_queries():
     asked, other = query([SHORT]), query([SHORT, LONG])
     operator = Operator(asked, bind(asked, rows.schema), rows.schema)
     for wanted in (asked, other):
-        plan = ShardedPlan(wanted, bind(wanted, rows.schema), rows.schema, shards=1)
+        plan = sharded_plan.ShardedPlan(wanted, bind(wanted, rows.schema), rows.schema, shards=1)
         assert pickle.loads(pickle.dumps(plan)).made(operator) == (wanted is asked)
-    mintopk = ShardedPlan(asked, bind(asked, rows.schema, {"workload-ranker": "mintopk"}), rows.schema, shards=1)
+    mintopk = sharded_plan.ShardedPlan(
+        asked, bind(asked, rows.schema, {"workload-ranker": "mintopk"}), rows.schema, shards=1
+    )
     assert not mintopk.made(operator)
