@@ -14,7 +14,8 @@ from skyband_totals.top import Tops
 TOTAL_VARIATION = "total-variation"
 _WHOLE = 2.0**62
 """Up to here products of grand totals are exact in 64 bits."""
-_ROUNDING = 1e-12
+_ROUNDING = 2.0**-52
+"""What a sum of shares may be off by, for each of its objects and for some more."""
 
 
 class Variation(NamedTuple):
@@ -48,8 +49,9 @@ def variation_of(now: Tops, before: Tops, unit: float) -> Variation:
         most = np.maximum(p[2] - q[1], q[2] - p[1])
         rests = [_rest(share, of, len(now)) for share in (p[2], p[1], q[2], q[1])]
         apart = np.maximum(np.maximum(rests[0] - rests[3], rests[2] - rests[1]), 0.0)
-        low = np.clip(_half_of(least, apart, of) - _ROUNDING, 0.0, 1.0)
-        high = np.clip(_half_of(most, rests[1] + rests[3], of) + _ROUNDING, 0.0, 1.0)
+        rounding = _ROUNDING * (16 + np.bincount(of, minlength=len(now)))
+        low = np.clip(_half_of(least, apart, of) - rounding, 0.0, 1.0)
+        high = np.clip(_half_of(most, rests[1] + rests[3], of) + rounding, 0.0, 1.0)
     bounds = np.stack([np.clip(value, low, high), low, high])
     empty = (now.grand == 0) | (before.grand == 0)
     exact = ~empty & _are_exact(ours, grands, now, of) & _are_exact(theirs, against, before, of)
