@@ -18,7 +18,9 @@ CASES = [
     pytest.param(kind, example, id=f"{kind}-{number}")
     for kind in KINDS
     for number, example in enumerate(examples_of(kind))
+    if kind != "heavy-hitters" or "distance" not in example.keys
 ]
+"""Distances of heavy hitters have no objects to list, and go with neither rules nor states."""
 
 
 def takes(kind, key):

@@ -269,5 +269,5 @@ def test_a_backend_that_does_not_merge_gives_no_states():
 
 
 def test_a_state_of_distinct_values_ranks_nothing():
-    with pytest.raises(SnapshotError, match=r"sketch/.* does not answer heavy_hitters \(it answers estimate, over"):
+    with pytest.raises(SnapshotError, match=r"does not answer heavy_hitters \(it answers estimate, change, over"):
         states.heavy_hitters(local.apply(visits(100), query(by=[]))["state"][0].as_py())

@@ -5,7 +5,7 @@ _NAMES = {
         bench compare plot test
     """,
     "skyband-detect": """
-        detections key-counter key-counter/newest key-total key-total/window sigma
+        detections elastic key-counter key-counter/newest key-total key-total/window sigma
     """,
     "skyband-distinct": """
         --between --expression --seen Change Estimate Overlap change count_of demo distinct-count estimate

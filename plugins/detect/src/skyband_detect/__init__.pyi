@@ -29,5 +29,6 @@ class Detections(_Detections):
         carry: str | Sequence[str] = ...,
         keys: Sequence[str | Sequence[str]] = ...,
         rule_columns: str | Sequence[str] = ...,
+        rule_numbers: str | Sequence[str] = ...,
         keep: Sequence[Mapping[str, Any]] = ...,
     ) -> None: ...

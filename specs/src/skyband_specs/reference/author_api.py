@@ -97,8 +97,8 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband.config.calendar_lengths", "skyband.config.literals", "skyband.config.time_zone_conversion",
         "skyband.queries", "skyband.queries.carried_columns",
         "skyband.queries.composite_ids", "skyband.queries.emitted_states", "skyband.queries.output_modes",
-        "skyband.queries.pair_columns", "skyband.windows.half_lives", "skyband.windows.window_parameters",
-        "skyband.rules.query_with_rules",
+        "skyband.queries.pair_columns", "skyband.windows.calendar_schedule",
+        "skyband.windows.half_lives", "skyband.windows.window_parameters", "skyband.rules.query_with_rules",
         "skyband_expressions.binding", "skyband_expressions.expression", "skyband_expressions.row_conditions",
         "skyband_expressions.spine", "skyband_expressions.syntax",
     ),
@@ -118,7 +118,7 @@ SHARED: Mapping[str, tuple[str, ...]] = {
         "skyband.roles.window", "skyband.snapshot",
     ),
     "states": (
-        "skyband.states.asking", "skyband.states.readers", "skyband.states.since_or_last",
+        "skyband.states.asking", "skyband.states.readers", "skyband.states.since_or_last", "skyband.states.uniting",
     ),
     "for commands": (
         "skyband.cli.commands", "skyband.cli.options", "skyband.cli.paths", "skyband.config.redaction",
